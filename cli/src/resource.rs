@@ -34,6 +34,13 @@ impl Outcome {
             Self::Abandoned => "abandoned",
         }
     }
+
+    /// Returns the outcome that a status stands for, if it is one that ends a job or run.
+    pub(crate) fn of_status(status: &str) -> Option<Self> {
+        use Outcome::{Abandoned, Canceled, Completed, Failed, Skipped};
+        let known = [Completed, Failed, Canceled, Skipped, Abandoned];
+        known.into_iter().find(|it| it.as_str() == status)
+    }
 }
 
 /// The id of a submitted resource, such as `{"job_id": …}`.

@@ -28,7 +28,7 @@ impl<'a> Catalog<'a> {
         if !catalog.models.without_operation.is_empty() {
             catalog.read().await?;
             catalog.check_known(catalog.models.without_operation.iter().map(String::as_str))?;
-            manifest.set_kinds(catalog.kinds.clone().unwrap_or_default());
+            manifest.kinds = catalog.kinds.clone().unwrap_or_default();
         }
         Ok(catalog)
     }

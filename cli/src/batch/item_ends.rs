@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use svc_sdk::Error;
-use svc_sdk::contract::{NextAction, Operation};
+use svc_sdk::contract::Operation;
 use svc_sdk::journal::{Entry, JournalError};
 use svc_sdk::types::Usd;
 
 use super::journal::{
-    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Status, has_unknown_status, is_not_executed,
-    spent_by,
+    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Status, is_not_executed, spent_by,
 };
-use super::plan::{Index, NextStep};
+use super::plan::{Index, Item, NextStep};
 use super::report::item_json;
 use super::requests::{error_json, stops_polling};
 use super::runner::{MAX_TOGETHER, Runner};
@@ -81,30 +80,27 @@ impl Runner<'_> {
         let ending = self.ending(index, id).await?;
         let item = self.source.item(index)?;
         let noun = if item.is_run { "run" } else { "job" };
-        let is_other_key = item.record.attempt.as_ref().is_some_and(|attempt| {
-            let submitted = (attempt.base_url.as_str(), attempt.key_fingerprint.as_str());
-            self.source.clients.url_and_fingerprint(item.surface) != Some(submitted)
-        });
-        let (status, name, text) = match item.record.status() {
+        let (status, changed) = match item.record.status() {
             // Only its files are missing.
-            Some(Status::Completed) => (Status::Completed, "code", DOWNLOAD_FAILED.to_owned()),
-            _ if !is_lost => (Status::TimedOut, "", String::new()),
+            Some(Status::Completed) => {
+                (Status::Completed, Some(("code", DOWNLOAD_FAILED.to_owned())))
+            }
+            _ if !is_lost => (Status::TimedOut, None),
             // It may be known to the API key that has submitted it.
-            _ if is_other_key => (
-                Status::TimedOut,
-                "message",
-                format!(
+            _ if self.is_of_other_key(item) => {
+                let why = format!(
                     "the service does not know the {noun} for this API key, but another one \
                     submitted it: continue the batch with that one"
-                ),
-            ),
-            _ => (
-                Status::Failed,
-                "message",
-                format!("the service does not know the {noun}, which may have been charged"),
-            ),
+                );
+                (Status::TimedOut, Some(("message", why)))
+            }
+            _ => {
+                let why =
+                    format!("the service does not know the {noun}, which may have been charged");
+                (Status::Failed, Some(("message", why)))
+            }
         };
-        if let Some(fields) = error.as_object_mut().filter(|_| !name.is_empty()) {
+        if let Some((fields, (name, text))) = error.as_object_mut().zip(changed) {
             fields.insert(name.to_owned(), text.into());
         }
         self.summary.lost += usize::from(status == Status::Failed);
@@ -147,7 +143,7 @@ impl Runner<'_> {
         }
         match (ending.is_open(), stops_batch) {
             (true, _) => self.end_ambiguous(ending, error),
-            (false, true) => self.end_not_submitted(ending, DropReason::Stopped, error),
+            (false, true) => self.end(ending, ItemResult::error(Status::NotSubmitted, None, error)),
             (false, false) => {
                 self.end(ending, ItemResult::error(Status::Failed, Some(Usd::ZERO), error))
             }
@@ -161,24 +157,33 @@ impl Runner<'_> {
         let mut blocked = HashSet::new();
         for (item, index) in source.items.iter().zip(0..) {
             let Some(attempt) = &item.record.attempt else { continue };
-            let submitted = (attempt.base_url.as_str(), attempt.key_fingerprint.as_str());
-            let is_same = source.clients.url_and_fingerprint(item.surface) == Some(submitted);
-            if item.next_step != NextStep::Resolve || (is_same && attempt.is_repeatable) {
+            if item.next_step != NextStep::Resolve
+                || (attempt.is_repeatable && !self.is_of_other_key(item))
+            {
                 continue;
             }
             blocked.insert(index);
+            let id = source.line(index)?.id;
             if item.record.status() == Some(Status::Ambiguous) {
-                self.counts.ended += 1;
-                self.counts.ambiguous += 1;
+                self.summary.add(Status::Ambiguous);
+                self.summary.add_ambiguous(index, id, attempt.key.to_string());
                 continue;
             }
             let why = "the batch was interrupted before the service answered, and sending the \
                 request again could charge twice";
             let error = error_json(&Failure::new(Exit::Ambiguous, why));
-            let ending = self.ending(index, source.line(index)?.id).await?;
+            let ending = self.ending(index, id).await?;
             self.end_ambiguous(ending, error)?;
         }
         Ok(blocked)
+    }
+
+    /// Returns whether an item was submitted with another API key, or to another service.
+    fn is_of_other_key(&self, item: &Item) -> bool {
+        item.record.attempt.as_ref().is_some_and(|attempt| {
+            let submitted = (attempt.base_url.as_str(), attempt.key_fingerprint.as_str());
+            self.source.clients.url_and_fingerprint(item.surface) != Some(submitted)
+        })
     }
 
     /// Ends the items that were not submitted or whose outcome is not known, at the end of the batch.
@@ -186,7 +191,7 @@ impl Runner<'_> {
         let source = Arc::clone(&self.source);
         let reason = self.reason;
         for (place, index) in source.order.iter().copied().enumerate() {
-            if self.statuses.get(to_usize(index)).is_none_or(Option::is_some) {
+            if self.has_ended.get(to_usize(index)) != Some(&false) {
                 continue;
             }
             let item = source.item(index)?;
@@ -194,7 +199,8 @@ impl Runner<'_> {
             let was_submitted = item.record.generation > 0;
             if is_new && reason.is_limit() && !was_submitted {
                 // Its line need not be read.
-                self.count_left_out(index, reason)?;
+                let line = source.manifest.number_at(item.position);
+                self.summary.leave_out(reason, line);
                 continue;
             }
             let id = source.line(index)?.id;
@@ -205,11 +211,9 @@ impl Runner<'_> {
             let running = ending.entry.as_ref().filter(|entry| entry.resource.is_some());
             let charge = running.map(|entry| entry.charge_usd);
             if ending.is_open() {
-                self.summary.drop_item(reason);
                 let why = "the request was not answered: it may have been carried out";
                 self.end_ambiguous(ending, json!({ "message": why }))?;
             } else if let Some(charge) = charge {
-                self.summary.drop_item(DropReason::TimedOut);
                 let why = "the batch timed out while the job was running";
                 let error = json!({"code": "timed_out", "message": why});
                 self.end(ending, ItemResult::error(Status::TimedOut, charge, error))?;
@@ -217,7 +221,7 @@ impl Runner<'_> {
                 self.leave_out(ending, reason)?;
             } else {
                 let error = self.drop_error(reason);
-                self.end_not_submitted(ending, reason, error)?;
+                self.end(ending, ItemResult::error(Status::NotSubmitted, None, error))?;
             }
             if self.ended.len() >= MAX_TOGETHER {
                 self.flush().await?;
@@ -230,36 +234,18 @@ impl Runner<'_> {
     /// output.
     fn leave_out(&mut self, ending: Ending, reason: DropReason) -> Result<(), Failure> {
         let Ending { index, id, entry } = ending;
-        let record = &self.source.item(index)?.record;
+        let item = self.source.item(index)?;
+        let line = self.source.manifest.number_at(item.position);
         // One that had been submitted before would look as if that was its end.
-        if record.generation > 0 && record.status() != Some(Status::NotSubmitted) {
-            let error = self.drop_error(reason);
-            let generation = entry.map_or(record.generation, |entry| entry.generation);
-            let result = ItemResult::error(Status::NotSubmitted, None, error);
+        if item.record.generation > 0 && item.record.status() != Some(Status::NotSubmitted) {
+            let generation = entry.map_or(item.record.generation, |entry| entry.generation);
+            let result = ItemResult::error(Status::NotSubmitted, None, self.drop_error(reason));
             let end = ItemEnd { id, generation, result, at: clock::now() };
             self.notes.push(Note::Outcome(Box::new(end)));
         }
-        self.count_left_out(index, reason)
-    }
-
-    fn count_left_out(&mut self, index: Index, reason: DropReason) -> Result<(), Failure> {
-        let position = self.source.item(index)?.position;
-        self.left_out.add(self.source.manifest.number_at(position));
-        self.summary.drop_item(reason);
-        self.counts.ended += 1;
-        self.source.take_charge(index);
-        self.set_status(index, Status::NotSubmitted);
+        self.summary.leave_out(reason, line);
+        self.set_ended(index);
         Ok(())
-    }
-
-    fn end_not_submitted(
-        &mut self,
-        ending: Ending,
-        reason: DropReason,
-        error: Value,
-    ) -> Result<(), Failure> {
-        self.summary.drop_item(reason);
-        self.end(ending, ItemResult::error(Status::NotSubmitted, None, error))
     }
 
     /// Ends an item of which it is unknown whether it was submitted.
@@ -270,8 +256,7 @@ impl Runner<'_> {
             fields.insert("idempotency_key".to_owned(), json!(key));
         }
         if let Some(key) = key {
-            let id_and_key = (ending.id.clone(), key.to_string());
-            self.ambiguous.insert(ending.index, id_and_key);
+            self.summary.add_ambiguous(ending.index, ending.id.clone(), key.to_string());
         }
         self.end(ending, ItemResult::error(Status::Ambiguous, None, error))
     }
@@ -282,18 +267,7 @@ impl Runner<'_> {
         let item = source.item(index)?;
         let entry = entry.as_ref();
         let status = result.status;
-        if matches!(status, Status::Failed | Status::Unknown) {
-            self.summary.add_failure(&result);
-            self.summary.unknown_status += usize::from(entry.is_some_and(has_unknown_status));
-            let is_rejected = entry.is_none_or(|entry| entry.resource.is_none());
-            let next = result.error_text("next_action");
-            if is_rejected && next == Some(NextAction::FixInput.as_str()) {
-                self.corrections.insert(index);
-            }
-        }
-        let is_missing_files =
-            status == Status::Completed && result.error_text("code") == Some(DOWNLOAD_FAILED);
-        self.summary.missing_files += usize::from(is_missing_files);
+        self.summary.add_result(&result, entry, source.manifest.number_at(item.position));
         let generation = entry.map_or(item.record.generation, |entry| entry.generation);
         let is_resumed = generation == item.record.generation;
         // What was not submitted in this run has not spent anything new.
@@ -304,31 +278,24 @@ impl Runner<'_> {
                 None if is_resumed => now,
                 _ => Usd::ZERO,
             };
-            let spent = self.counts.spent.checked_add(now);
+            let spent = self.summary.spent.checked_add(now);
             let spent = spent.and_then(|spent| spent.checked_sub(before));
-            self.counts.spent = spent.unwrap_or(self.counts.spent);
+            self.summary.spent = spent.unwrap_or(self.summary.spent);
         }
         source.take_charge(index);
-        self.counts.ended += 1;
-        match status {
-            Status::Failed | Status::Unknown => self.counts.failed += 1,
-            Status::Canceled | Status::Skipped => self.counts.canceled += 1,
-            Status::Ambiguous => self.counts.ambiguous += 1,
-            Status::Completed | Status::NotSubmitted | Status::TimedOut => {}
-        }
         self.ended.push(item_json(&id, item.is_run, status.as_str(), entry, Some(&result)));
         let is_repeated = status == Status::NotSubmitted && item.record.status() == Some(status);
         if !is_repeated || !is_resumed {
             let end = ItemEnd { id, generation, result, at: clock::now() };
             self.notes.push(Note::Outcome(Box::new(end)));
         }
-        self.set_status(index, status);
+        self.set_ended(index);
         Ok(())
     }
 
-    fn set_status(&mut self, index: Index, status: Status) {
-        if let Some(place) = self.statuses.get_mut(to_usize(index)) {
-            *place = Some(status);
+    fn set_ended(&mut self, index: Index) {
+        if let Some(has_ended) = self.has_ended.get_mut(to_usize(index)) {
+            *has_ended = true;
         }
     }
 

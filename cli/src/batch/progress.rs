@@ -6,6 +6,8 @@ use indicatif::ProgressBar;
 use svc_sdk::types::Usd;
 use tokio::time::Instant;
 
+use super::journal::Status;
+use super::summary::Summary;
 use crate::clock;
 use crate::output::Printer;
 use crate::output::values::money;
@@ -13,14 +15,12 @@ use crate::output::values::money;
 /// How long a batch runs before its rate says something.
 const MIN_RATE_TIME: Duration = Duration::from_secs(5);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) ended: usize,
+/// What a batch does at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Activity {
     pub(super) in_flight: usize,
-    pub(super) failed: usize,
-    pub(super) canceled: usize,
-    pub(super) ambiguous: usize,
-    pub(super) spent: Usd,
+    /// What was charged for the items in flight.
+    pub(super) charged: Usd,
     pub(super) is_slowed: bool,
 }
 
@@ -28,40 +28,29 @@ pub(super) struct Counts {
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
-    shown: Counts,
-    total: usize,
     ended_before: usize,
     limit: Option<Usd>,
     started: Instant,
 }
 
 impl Progress {
-    pub(super) fn new(
-        printer: &Printer,
-        total: usize,
-        ended_before: usize,
-        limit: Option<Usd>,
-    ) -> Self {
+    pub(super) fn new(printer: &Printer, summary: &Summary, limit: Option<Usd>) -> Self {
         let bar = printer.shows_progress().then(|| {
-            let length = u64::try_from(total).unwrap_or(u64::MAX);
+            let length = u64::try_from(summary.total).unwrap_or(u64::MAX);
             let bar = printer.add_progress_bar(ProgressBar::new(length));
             let template = "{spinner} {bar:24} {pos} of {len}  {elapsed}  {msg}";
             bar.set_style(crate::output::progress_style(template));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        let (shown, started) = (Counts::default(), clock::monotonic());
-        Self { bar, shown, total, ended_before, limit, started }
+        Self { bar, ended_before: summary.ended(), limit, started: clock::monotonic() }
     }
 
-    pub(super) fn update(&mut self, counts: Counts) {
-        if let Some(bar) = &self.bar
-            && self.shown != counts
-        {
-            self.shown = counts;
-            bar.set_position(u64::try_from(counts.ended).unwrap_or(u64::MAX));
+    pub(super) fn update(&self, summary: &Summary, activity: Activity) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::try_from(summary.ended()).unwrap_or(u64::MAX));
             let elapsed = clock::monotonic().saturating_duration_since(self.started);
-            bar.set_message(self.describe(&counts, elapsed));
+            bar.set_message(self.describe(summary, activity, elapsed));
         }
     }
 
@@ -71,32 +60,36 @@ impl Progress {
         }
     }
 
-    fn describe(&self, counts: &Counts, elapsed: Duration) -> String {
-        let mut parts = vec![format!("{} in flight", counts.in_flight)];
+    fn describe(&self, summary: &Summary, activity: Activity, elapsed: Duration) -> String {
+        let mut parts = vec![format!("{} in flight", activity.in_flight)];
+        let count = |statuses: &[Status]| -> usize {
+            statuses.iter().map(|status| summary.count(*status)).sum()
+        };
         for (count, what) in [
-            (counts.failed, "failed"),
-            (counts.canceled, "canceled"),
-            (counts.ambiguous, "ambiguous"),
+            (count(&[Status::Failed, Status::Unknown]), "failed"),
+            (count(&[Status::Canceled, Status::Skipped]), "canceled"),
+            (count(&[Status::Ambiguous]), "ambiguous"),
         ] {
             if count > 0 {
                 parts.push(format!("{count} {what}"));
             }
         }
+        let spent = money([summary.spent, activity.charged].into_iter().sum());
         parts.push(match self.limit {
-            Some(limit) => format!("{} of {}", money(counts.spent), money(limit)),
-            None => money(counts.spent),
+            Some(limit) => format!("{spent} of {}", money(limit)),
+            None => spent,
         });
-        parts.extend(self.rate(counts, elapsed));
-        if counts.is_slowed {
+        parts.extend(self.rate(summary, elapsed));
+        if activity.is_slowed {
             parts.push("service busy, slowing down".to_owned());
         }
         parts.join(", ")
     }
 
     /// Returns the items per minute and the time left, as soon as they say something.
-    fn rate(&self, counts: &Counts, elapsed: Duration) -> Option<String> {
-        let ended = u32::try_from(counts.ended.saturating_sub(self.ended_before)).ok()?;
-        let left = u32::try_from(self.total.saturating_sub(counts.ended)).ok()?;
+    fn rate(&self, summary: &Summary, elapsed: Duration) -> Option<String> {
+        let ended = u32::try_from(summary.ended().saturating_sub(self.ended_before)).ok()?;
+        let left = u32::try_from(summary.total.saturating_sub(summary.ended())).ok()?;
         if ended == 0 || left == 0 || elapsed < MIN_RATE_TIME {
             return None;
         }
@@ -112,23 +105,20 @@ mod tests {
 
     #[test]
     fn a_summary_has_the_counts_that_matter() {
-        let mut progress = Progress {
-            bar: None,
-            shown: Counts::default(),
-            total: 30,
-            ended_before: 2,
-            limit: None,
-            started: clock::monotonic(),
-        };
-        let mut counts =
-            Counts { in_flight: 8, spent: Usd::from_micros(703_500), ..Counts::default() };
+        let mut summary = Summary::new(30, Usd::from_micros(703_500));
+        let mut progress =
+            Progress { bar: None, ended_before: 2, limit: None, started: clock::monotonic() };
+        let mut activity = Activity { in_flight: 8, ..Activity::default() };
         let elapsed = Duration::from_secs(20);
-        assert_eq!(progress.describe(&counts, elapsed), "8 in flight, $0.7035");
-        (counts.ended, counts.failed, counts.canceled) = (12, 2, 1);
-        counts.is_slowed = true;
+        assert_eq!(progress.describe(&summary, activity, elapsed), "8 in flight, $0.7035");
+        for (status, count) in [(Status::Completed, 9), (Status::Failed, 2), (Status::Canceled, 1)]
+        {
+            (0..count).for_each(|_| summary.add(status));
+        }
+        activity.is_slowed = true;
         progress.limit = Some(Usd::from_micros(5_000_000));
         assert_eq!(
-            progress.describe(&counts, elapsed),
+            progress.describe(&summary, activity, elapsed),
             "8 in flight, 2 failed, 1 canceled, $0.7035 of $5.00, 30/min, 36 s left, service busy, \
              slowing down"
         );

@@ -48,20 +48,6 @@ pub(super) fn label_of(entry: &Entry) -> Option<&str> {
     entry.notes.get(LABEL)?.as_str()
 }
 
-/// The items that were not submitted because of the limit of the batch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LeftOut {
-    pub(super) count: usize,
-    pub(super) first_line: u32,
-}
-
-impl LeftOut {
-    pub(super) fn add(&mut self, line: u32) {
-        self.first_line = if self.count == 0 { line } else { self.first_line.min(line) };
-        self.count += 1;
-    }
-}
-
 #[derive(Debug)]
 enum Form {
     Lines,
@@ -118,27 +104,23 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Says in one line what did not fit into the limit.
-    pub(super) fn add_left_out(&mut self, left_out: LeftOut) -> Result<(), Failure> {
-        let LeftOut { count, first_line } = left_out;
-        match &self.form {
-            _ if count == 0 => Ok(()),
-            Form::Table { .. } => {
-                let items = counted(count, "item");
-                let verb = if count == 1 { "does" } else { "do" };
-                self.printer.note(&format!(
-                    "not submitted: {items} {verb} not fit within --max-spend, the first in line \
-                     {first_line}"
-                ));
-                Ok(())
-            }
-            Form::Lines | Form::Array(_) => self.add(json!({
-                "status": Status::NotSubmitted,
-                "count": count,
-                "first_line": first_line,
-                "reason": "over_budget",
-            })),
+    /// Says in one line how many items did not fit into the limit, and which is the first line.
+    pub(super) fn add_left_out(&mut self, count: usize, first_line: u32) -> Result<(), Failure> {
+        if let Form::Table { .. } = &self.form {
+            let items = counted(count, "item");
+            let verb = if count == 1 { "does" } else { "do" };
+            self.printer.note(&format!(
+                "not submitted: {items} {verb} not fit within --max-spend, the first in line \
+                 {first_line}"
+            ));
+            return Ok(());
         }
+        self.add(json!({
+            "status": Status::NotSubmitted,
+            "count": count,
+            "first_line": first_line,
+            "reason": "over_budget",
+        }))
     }
 
     pub(super) fn finish(&self) -> Result<(), Failure> {

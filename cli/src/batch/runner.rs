@@ -1,6 +1,5 @@
 //! The run of a batch: what is submitted, what is shown, and when it ends.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +13,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::catalog::Catalog;
-use super::journal::{Journal, Note, Record, Records, Status};
+use super::journal::{Journal, Note, Records};
 use super::known;
 use super::manifest::Manifest;
 use super::options::BatchOptions;
-use super::plan::{Index, NextStep, Plan};
-use super::progress::{Counts, Progress};
+use super::plan::{NextStep, Plan};
+use super::progress::{Activity, Progress};
 use super::quote::Quote;
-use super::report::{LeftOut, Report};
+use super::report::Report;
 use super::requests::{Clients, Followed};
 use super::setup::{self, ClientSetup, ObservedWrites};
 use super::source::Source;
@@ -57,7 +56,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     if let Ok(records) = &records
         && options.operation.is_none()
     {
-        manifest.set_submitted(records.operations());
+        manifest.submitted = records.operations();
     }
     let catalog = Catalog::set_operations(session, &mut manifest).await?;
     if options.dry_run || !has_journal {
@@ -112,11 +111,8 @@ pub(super) struct Runner<'a> {
     pub(super) journal: Journal,
     report: Report<'a>,
     is_output_closed: bool,
-    pub(super) statuses: Vec<Option<Status>>,
-    /// The items that ended in this run as ambiguous, with their ids and keys, and those whose lines
-    /// have to be corrected.
-    pub(super) ambiguous: BTreeMap<Index, (String, String)>,
-    pub(super) corrections: BTreeSet<Index>,
+    /// The items that have ended in this run.
+    pub(super) has_ended: Vec<bool>,
     /// The items that ended and are not printed yet, and what the journal notes of them after that.
     pub(super) ended: Vec<Value>,
     pub(super) notes: Vec<Note>,
@@ -124,11 +120,9 @@ pub(super) struct Runner<'a> {
     opening: JoinSet<(String, Result<(), String>)>,
     progress: Progress,
     pub(super) summary: Summary,
-    pub(super) counts: Counts,
     pub(super) stopped: Option<Failure>,
     /// What becomes of the items that are not submitted.
     pub(super) reason: DropReason,
-    pub(super) left_out: LeftOut,
     started: Instant,
 }
 
@@ -155,44 +149,26 @@ impl<'a> Runner<'a> {
                 "an item was charged more than its estimate, so no further items are submitted",
             );
         }
-        let done = |status: Option<Status>| {
-            plan.count(|item| {
-                let is_it = status.is_none_or(|it| item.record.status() == Some(it));
-                item.next_step == NextStep::Done && is_it
-            })
-        };
-        let counts = Counts {
-            ended: done(None),
-            failed: done(Some(Status::Failed)) + done(Some(Status::Unknown)),
-            canceled: done(Some(Status::Canceled)) + done(Some(Status::Skipped)),
-            spent: plan.spent,
-            ..Counts::default()
-        };
+        let mut summary = Summary::new(plan.items.len(), plan.spent);
+        for item in plan.items.iter().filter(|item| item.next_step == NextStep::Done) {
+            summary.add_earlier(&item.record, manifest.number_at(item.position));
+        }
         let submissions = journal.submissions.clone();
         Ok(Self {
-            progress: Progress::new(
-                &session.printer,
-                plan.items.len(),
-                counts.ended,
-                options.max_spend,
-            ),
+            progress: Progress::new(&session.printer, &summary, options.max_spend),
             report: Report::new(session),
             is_output_closed: false,
-            statuses: vec![None; plan.items.len()],
+            has_ended: vec![false; plan.items.len()],
             source: Arc::new(Source::new(manifest, plan.items, clients, submissions)),
             session,
             options,
             journal,
-            ambiguous: BTreeMap::new(),
-            corrections: BTreeSet::new(),
             ended: Vec::new(),
             notes: Vec::new(),
             opening: JoinSet::new(),
-            summary: Summary::default(),
-            counts,
+            summary,
             stopped: None,
             reason: DropReason::Stopped,
-            left_out: LeftOut::default(),
             started: clock::monotonic(),
         })
     }
@@ -215,10 +191,7 @@ impl<'a> Runner<'a> {
             let flags: &[&str] = if self.options.retry_failed { &["--retry-failed"] } else { &[] };
             let again = self.options.command(self.session, flags);
             let why = "interrupted; submitted jobs and runs continue";
-            let code = Some("interrupted".to_owned());
-            return Err(Failure::new(Exit::Interrupted, why)
-                .with_response(code, None, None, None)
-                .with_resume(again));
+            return Err(Failure::new(Exit::Interrupted, why).with_resume(again));
         }
         drop(outcomes);
         self.end_rest().await?;
@@ -380,42 +353,18 @@ impl<'a> Runner<'a> {
     }
 
     async fn conclude(mut self) -> Result<(), Failure> {
-        if self.left_out.count > 0 {
-            self.notes.push(Note::OverBudget { count: self.left_out.count });
-        }
+        let left_out = self.summary.left_out();
+        self.notes.extend(left_out.map(|(count, _)| Note::OverBudget { count }));
         self.flush().await?;
-        if !self.is_output_closed {
-            self.report.add_left_out(self.left_out)?;
+        if let Some((count, first_line)) = left_out.filter(|_| !self.is_output_closed) {
+            self.report.add_left_out(count, first_line)?;
         }
-        let source = Arc::clone(&self.source);
-        for ((item, ended), index) in source.items.iter().zip(&self.statuses).zip(0..) {
-            let status = ended.or(item.record.status());
-            *self.summary.counts.entry(status).or_default() += 1;
-            let record = Some(&item.record).filter(|_| ended.is_none());
-            if let Some((id, key)) = self.ambiguous.remove(&index) {
-                self.summary.add_ambiguous(id, key);
-            } else if let Some(attempt) = record.and_then(|record| record.attempt.as_ref())
-                && status == Some(Status::Ambiguous)
-            {
-                let id = source.line(index)?.id;
-                self.summary.add_ambiguous(id, attempt.key.to_string());
-            }
-            let has_missing_files = record.is_some_and(Record::has_missing_files);
-            self.summary.missing_files += usize::from(has_missing_files);
-            let has_unknown_status = record.is_some_and(|record| record.has_unknown_status);
-            self.summary.unknown_status += usize::from(has_unknown_status);
-            if self.corrections.contains(&index) || record.is_some_and(Record::needs_correction) {
-                let number = source.manifest.number_at(item.position);
-                self.summary.add_correction(number);
-            }
-        }
-        self.summary.spent = self.counts.spent;
         self.report.finish()?;
-        let manifest = &source.manifest;
+        let manifest = &self.source.manifest;
         match self.summary.failure(self.session, self.options, manifest, self.stopped) {
             Some(failure) => Err(failure),
             None => {
-                self.session.printer.note(&self.summary.sentence());
+                self.session.printer.note(&self.summary.sentence(None));
                 Ok(())
             }
         }
@@ -443,12 +392,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn show_progress(&mut self, outcomes: &Outcomes) {
-        let mut counts = self.counts;
-        counts.in_flight = outcomes.in_flight();
-        counts.is_slowed = outcomes.is_slowed();
-        counts.spent = [counts.spent, self.source.charged()].into_iter().sum();
-        self.progress.update(counts);
+    fn show_progress(&self, outcomes: &Outcomes) {
+        let activity = Activity {
+            in_flight: outcomes.in_flight(),
+            charged: self.source.charged(),
+            is_slowed: outcomes.is_slowed(),
+        };
+        self.progress.update(&self.summary, activity);
     }
 }
 

@@ -1,14 +1,18 @@
 //! The end of a batch: its counts, its exit code, and what to do next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use svc_sdk::contract::NextAction;
+use svc_sdk::journal::Entry;
 use svc_sdk::types::Usd;
 
-use super::journal::{DOWNLOAD_FAILED, ItemResult, Status, status_words};
+use super::journal::{
+    DOWNLOAD_FAILED, ItemResult, Record, Status, has_unknown_status, status_words,
+};
 use super::manifest::Manifest;
 use super::options::BatchOptions;
+use super::plan::Index;
 use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::output::values::money;
 use crate::session::Session;
@@ -37,94 +41,122 @@ const MAX_LISTED_KEYS: usize = 1000;
 const MAX_SHOWN_KEYS: usize = 20;
 const MAX_SHOWN_CORRECTIONS: usize = 5;
 
+/// What became of the items so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// The number of items in each state. `None` is not ended.
-    pub(super) counts: BTreeMap<Option<Status>, usize>,
-    pub(super) missing_files: usize,
-    pub(super) dropped: BTreeMap<DropReason, usize>,
+    /// The number of items in the manifest.
+    pub(super) total: usize,
+    counts: BTreeMap<Status, usize>,
+    missing_files: usize,
+    /// The number of items that do not fit into the limit, and the first line with one.
+    left_out: BTreeMap<DropReason, usize>,
+    first_left_out: Option<u32>,
     /// The number of items that failed in this run because the service does not know their jobs.
     pub(super) lost: usize,
     /// The number of failed items whose jobs ended with a status that this version does not know.
     pub(super) unknown_status: usize,
     pub(super) spent: Usd,
-    pub(super) ambiguous: Vec<(String, String)>,
+    /// The ids and keys of ambiguous items, in the order of the manifest.
+    ambiguous: BTreeMap<Index, (String, String)>,
     failed_code: Option<String>,
     /// Whether items failed in this run with different codes.
     has_other_codes: bool,
     rejection: Option<String>,
-    corrections: Vec<u32>,
-    correction_count: usize,
+    /// The lines that have to be corrected.
+    corrections: BTreeSet<u32>,
 }
 
 impl Summary {
-    pub(super) fn drop_item(&mut self, reason: DropReason) {
-        *self.dropped.entry(reason).or_default() += 1;
+    pub(super) fn new(total: usize, spent: Usd) -> Self {
+        Self { total, spent, ..Self::default() }
     }
 
-    fn count(&self, status: Status) -> usize {
-        self.counts.get(&Some(status)).copied().unwrap_or_default()
+    pub(super) fn add(&mut self, status: Status) {
+        *self.counts.entry(status).or_default() += 1;
     }
 
-    fn dropped(&self, reason: DropReason) -> usize {
-        self.dropped.get(&reason).copied().unwrap_or_default()
-    }
-
-    pub(super) fn add_ambiguous(&mut self, id: String, key: String) {
-        if self.ambiguous.len() < MAX_LISTED_KEYS {
-            self.ambiguous.push((id, key));
+    /// Adds an item that ended in an earlier run, in that line.
+    pub(super) fn add_earlier(&mut self, record: &Record, line: u32) {
+        let Some(status) = record.status() else { return };
+        self.add(status);
+        self.missing_files += usize::from(record.has_missing_files());
+        self.unknown_status += usize::from(record.has_unknown_status);
+        if record.needs_correction() {
+            self.corrections.insert(line);
         }
     }
 
-    pub(super) fn add_failure(&mut self, failed: &ItemResult) {
-        if let Some(code) = failed.error_text("code") {
-            let first = self.failed_code.get_or_insert(code.to_owned());
-            self.has_other_codes |= first != code;
-        }
-        let is_correctable =
-            failed.error_text("next_action") == Some(NextAction::FixInput.as_str());
-        if is_correctable && self.rejection.is_none() {
-            self.rejection = failed.error_text("message").map(str::to_owned);
+    pub(super) fn leave_out(&mut self, reason: DropReason, line: u32) {
+        self.add(Status::NotSubmitted);
+        *self.left_out.entry(reason).or_default() += 1;
+        self.first_left_out = Some(self.first_left_out.map_or(line, |first| first.min(line)));
+    }
+
+    /// Returns how many items were left out, and the first line with one.
+    pub(super) fn left_out(&self) -> Option<(usize, u32)> {
+        self.first_left_out.map(|first| (self.left_out.values().sum(), first))
+    }
+
+    pub(super) fn add_ambiguous(&mut self, index: Index, id: String, key: String) {
+        self.ambiguous.insert(index, (id, key));
+    }
+
+    /// Adds what an item in that line ended with in this run.
+    pub(super) fn add_result(&mut self, result: &ItemResult, entry: Option<&Entry>, line: u32) {
+        self.add(result.status);
+        let code = result.error_text("code");
+        match result.status {
+            Status::Completed if code == Some(DOWNLOAD_FAILED) => self.missing_files += 1,
+            Status::Failed | Status::Unknown => {
+                self.unknown_status += usize::from(entry.is_some_and(has_unknown_status));
+                if let Some(code) = code {
+                    let first = self.failed_code.get_or_insert(code.to_owned());
+                    self.has_other_codes |= first != code;
+                }
+                if result.error_text("next_action") == Some(NextAction::FixInput.as_str()) {
+                    let message = result.error_text("message");
+                    self.rejection = self.rejection.take().or(message.map(str::to_owned));
+                    if entry.is_none_or(|entry| entry.resource.is_none()) {
+                        self.corrections.insert(line);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
-    pub(super) fn add_correction(&mut self, number: u32) {
-        self.correction_count += 1;
-        if self.corrections.len() < MAX_SHOWN_CORRECTIONS {
-            self.corrections.push(number);
-        }
+    pub(super) fn ended(&self) -> usize {
+        self.counts.values().sum()
     }
 
-    pub(super) fn sentence(&self) -> String {
-        self.sentence_with(None)
+    pub(super) fn count(&self, status: Status) -> usize {
+        self.counts.get(&status).copied().unwrap_or_default()
     }
 
     /// Returns the counts in words, with the code of the failure next to what it is about.
-    fn sentence_with(&self, failure: Option<(Cause, &str)>) -> String {
-        let total: usize = self.counts.values().sum();
-        let completed = self.count(Status::Completed);
-        let items = counted(total, "item");
-        let mut parts = vec![format!("{completed} of {items} completed")];
-        let mut add = |count: usize, words: String, cause: Cause| {
-            let code = failure.filter(|(it, code)| *it == cause && words != status_words(code));
-            let others = match self.has_other_codes && cause == Cause::Status(Status::Failed) {
-                true => " and others",
-                false => "",
-            };
-            let code = code.map(|(_, code)| format!(" ({code}{others})"));
-            let code = code.unwrap_or_default();
-            if count > 0 {
-                parts.push(format!("{count} {words}{code}"));
-            }
-        };
+    pub(super) fn sentence(&self, failure: Option<(Cause, &str)>) -> String {
         use Status::{Ambiguous, Canceled, Failed, NotSubmitted, Skipped, TimedOut, Unknown};
-        for status in [Failed, Unknown, Canceled, Skipped, Ambiguous, TimedOut, NotSubmitted] {
-            let words = status_words(status.as_str());
-            add(self.count(status), words, Cause::Status(status));
+        let statuses = [Failed, Unknown, Canceled, Skipped, Ambiguous, TimedOut, NotSubmitted];
+        let counts = statuses.map(|status| {
+            (self.count(status), status_words(status.as_str()), Cause::Status(status))
+        });
+        let files = (self.missing_files, "without all files".to_owned(), Cause::MissingFiles);
+        let (completed, items) = (self.count(Status::Completed), counted(self.total, "item"));
+        let mut sentence = format!("{completed} of {items} completed");
+        for (count, words, cause) in counts.into_iter().chain([files]) {
+            if count == 0 {
+                continue;
+            }
+            sentence.push_str(&format!(", {count} {words}"));
+            if let Some((_, code)) = failure.filter(|(it, _)| *it == cause)
+                && words != status_words(code)
+            {
+                let has_others = self.has_other_codes && cause == Cause::Status(Failed);
+                let others = if has_others { " and others" } else { "" };
+                sentence.push_str(&format!(" ({code}{others})"));
+            }
         }
-        let words = "without all files".to_owned();
-        add(self.missing_files, words, Cause::MissingFiles);
-        format!("{}; spent {}", parts.join(", "), money(self.spent))
+        format!("{sentence}; spent {}", money(self.spent))
     }
 
     /// Returns the failure of a batch that did not complete, or `None` if it did. `stopped` is the
@@ -137,35 +169,29 @@ impl Summary {
         stopped: Option<Failure>,
     ) -> Option<Failure> {
         let new = |exit: Exit, cause: Cause, code: &str| {
-            let sentence = self.sentence_with(Some((cause, code)));
+            let sentence = self.sentence(Some((cause, code)));
             let code = Some(code.to_owned());
             Failure::new(exit, sentence).with_response(code, None, None, None)
         };
         let again = options.command(session, &[]);
         let unlimited = BatchOptions { max_spend: None, ..options.clone() };
-        let ambiguous = self.count(Status::Ambiguous);
-        let of_failed = self.counts.iter().filter(|(it, _)| it.is_some_and(Status::has_failed));
-        let failed: usize = of_failed.map(|(_, count)| count).sum();
-        let overcharged = self.dropped(DropReason::Overcharged);
-        let over_budget =
-            self.dropped(DropReason::OverBudget) + self.dropped(DropReason::Unpriced) + overcharged;
-        let unfinished = self.count(Status::TimedOut) + self.count(Status::NotSubmitted);
-        let is_funds = stopped.as_ref().is_some_and(|it| it.exit() == Exit::Funds);
-        if ambiguous > 0 {
-            let cause = Cause::Status(Status::Ambiguous);
-            let failure = new(Exit::Ambiguous, cause, "ambiguous");
-            let failure = self.ambiguous_failure(failure, again);
-            return Some(with_stop(failure, stopped));
+        let left_out = |reason: DropReason| self.left_out.get(&reason).copied().unwrap_or_default();
+        let overcharged = left_out(DropReason::Overcharged);
+        if self.count(Status::Ambiguous) > 0 {
+            let failure = new(Exit::Ambiguous, Cause::Status(Status::Ambiguous), "ambiguous");
+            return Some(with_stop(self.ambiguous_failure(failure, again), stopped));
         }
         let stop = |failure: Failure| {
-            let context = format!("the batch was stopped ({})", self.sentence());
+            let context = format!("the batch was stopped ({})", self.sentence(None));
             failure.context(context).with_resume(again.clone())
         };
+        let is_funds = stopped.as_ref().is_some_and(|it| it.exit() == Exit::Funds);
         if !is_funds && let Some(stopped) = stopped {
             return Some(stop(stopped));
         }
-        if failed > 0 {
-            let is_used_up = self.dropped(DropReason::OverBudget) > 0
+        let failed = [Status::Failed, Status::Unknown, Status::Canceled, Status::Skipped];
+        if let Some(status) = failed.into_iter().find(|status| self.count(*status) > 0) {
+            let is_used_up = left_out(DropReason::OverBudget) > 0
                 || options.max_spend.is_some_and(|limit| self.spent >= limit);
             let (retry, how) = match is_used_up && overcharged == 0 {
                 true => {
@@ -174,9 +200,6 @@ impl Summary {
                 }
                 false => (options.command(session, &["--retry-failed"]), "again with"),
             };
-            let all = [Status::Failed, Status::Unknown, Status::Canceled];
-            let first = all.into_iter().find(|status| self.count(*status) > 0);
-            let status = first.unwrap_or(Status::Skipped);
             let code = match status {
                 Status::Canceled | Status::Skipped => status.as_str(),
                 status => self.failed_code.as_deref().unwrap_or(status.as_str()),
@@ -193,8 +216,9 @@ impl Summary {
                 ));
             }
             let failure = with_stop(failure, stopped);
+            let count: usize = failed.map(|status| self.count(status)).into_iter().sum();
             // The sandbox has no journal, so that the command would submit all items again.
-            if self.unknown_status == failed || session.is_sandbox() {
+            if self.unknown_status == count || session.is_sandbox() {
                 return Some(failure);
             }
             let first = match self.correction(session, options, manifest) {
@@ -207,10 +231,10 @@ impl Summary {
         if let Some(stopped) = stopped {
             return Some(stop(stopped));
         }
-        if over_budget > 0 {
+        if self.first_left_out.is_some() {
             let cause = Cause::Status(Status::NotSubmitted);
             let failure = new(Exit::Funds, cause, "over_budget");
-            let hint = match self.dropped(DropReason::Unpriced) {
+            let hint = match left_out(DropReason::Unpriced) {
                 _ if overcharged > 0 => {
                     let why = "check the charges, as one was above its estimate; then submit the \
                         rest without a limit: ";
@@ -226,16 +250,12 @@ impl Summary {
             };
             return Some(failure.hint(hint));
         }
-        if unfinished > 0 {
-            let status = match self.count(Status::TimedOut) {
-                0 => Status::NotSubmitted,
-                _ => Status::TimedOut,
-            };
+        let unfinished = [Status::TimedOut, Status::NotSubmitted];
+        if let Some(status) = unfinished.into_iter().find(|status| self.count(*status) > 0) {
             let failure = new(Exit::StillRunning, Cause::Status(status), "timed_out");
             return Some(failure.with_resume(again));
         }
-        let is_missing = self.missing_files > 0;
-        is_missing.then(|| {
+        (self.missing_files > 0).then(|| {
             let failure = new(Exit::Failure, Cause::MissingFiles, DOWNLOAD_FAILED);
             match &options.download.download {
                 Some(_) => failure
@@ -251,13 +271,15 @@ impl Summary {
         options: &BatchOptions,
         manifest: &Manifest,
     ) -> Option<Suggestion> {
-        if self.correction_count == 0 {
+        let shown: Vec<u32> =
+            self.corrections.iter().copied().take(MAX_SHOWN_CORRECTIONS).collect();
+        if shown.is_empty() {
             return None;
         }
-        let places = manifest.places(&self.corrections, self.correction_count);
+        let places = manifest.places(&shown, self.corrections.len());
         let path = options.manifest.display();
         let correct = Suggestion::from(format!("correct {places} of {path}"));
-        Some(match (&self.rejection, self.correction_count) {
+        Some(match (&self.rejection, self.corrections.len()) {
             (Some(reason), 1) => correct.then(format!(" ({reason})")),
             (Some(_), _) => correct,
             (None, _) => correct.then(" (see ").command(options.status_command(session)).then(")"),
@@ -265,20 +287,19 @@ impl Summary {
     }
 
     fn ambiguous_failure(&self, failure: Failure, again: SuggestedCommand) -> Failure {
-        let listed: Vec<_> = self
-            .ambiguous
-            .iter()
-            .map(|(id, key)| json!({"item": id, "idempotency_key": key}))
-            .collect();
+        let items = self.ambiguous.values();
+        let listed = items.clone().take(MAX_LISTED_KEYS);
+        let listed = listed.map(|(id, key)| json!({"item": id, "idempotency_key": key}));
+        let listed: Vec<_> = listed.collect();
         let code = Some("ambiguous".to_owned());
         let details = Some(json!({ "ambiguous": listed }));
         let mut failure = failure.with_response(code, None, None, details);
-        for (id, key) in self.ambiguous.iter().take(MAX_SHOWN_KEYS) {
+        for (id, key) in items.take(MAX_SHOWN_KEYS) {
             failure = failure.issue(format!(
                 "item {id}: the request may have been carried out (idempotency key {key})"
             ));
         }
-        if let Some((_, key)) = self.ambiguous.first() {
+        if let Some((_, (_, key))) = self.ambiguous.first_key_value() {
             failure = failure.with_idempotency_key(key.as_str());
         }
         failure
@@ -314,7 +335,7 @@ fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
+pub(super) enum Cause {
     Status(Status),
     MissingFiles,
 }

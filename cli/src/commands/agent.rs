@@ -67,7 +67,7 @@ async fn start(session: &Session, args: &StartAgent) -> Result<(), Failure> {
             .hint("pass it as the argument INSTRUCTION, or with --instruction"));
     }
     let request = SubmitRequest::new("agent run", Operation::AgentCompletionsCreate, body);
-    let receipt_mode = args.start.receipt_mode.into();
+    let receipt_mode = args.start.receipt_mode;
     submit::run::<AgentRun>(session, request, &args.start.options, receipt_mode).await
 }
 
@@ -156,7 +156,7 @@ pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result<(
                 segments: vec![args.id],
                 body,
             };
-            let receipt_mode = args.start.receipt_mode.into();
+            let receipt_mode = args.start.receipt_mode;
             submit::run::<ActionRun>(session, request, &args.start.options, receipt_mode).await
         }
         ActionCommand::RunGet { id, run_id } => {

@@ -9,7 +9,8 @@ use svc_sdk::types::{JobResult, JobStatusPayload, JobType};
 use svc_sdk::{ClientSurface, Developer, Open};
 
 use crate::args::{
-    DownloadArgs, FileArgs, ListArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs, headings,
+    DownloadArgs, FileArgs, ListArgs, ReceiptArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs,
+    headings,
 };
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
@@ -17,7 +18,7 @@ use crate::error::{Exit, Failure};
 use crate::follow::job::{self, FinishedJob};
 use crate::follow::wait::{self, WaitOptions};
 use crate::follow::watch::{WatchOptions, watch};
-use crate::follow::{ReceiptMode, print_each, with_download_flags};
+use crate::follow::{print_each, with_download_flags};
 use crate::listing::Listing;
 use crate::output::values::redelivery as redelivery_table;
 use crate::output::{ObjectKind, Table};
@@ -347,7 +348,7 @@ async fn wait_for_all<S: EstimateSource>(
 ) -> Result<(), Failure> {
     let ids = wait::without_duplicates(jobs.ids);
     check_ids(&ids)?;
-    let (args, kind, receipt_mode) = (&jobs.wait, ObjectKind::Job, ReceiptMode::default());
+    let (args, kind, receipt_mode) = (&jobs.wait, ObjectKind::Job, ReceiptArgs::default());
     let options = WaitOptions { session, args, download, kind, receipt_mode };
     let wait = async |id: &str, is_only: bool| {
         options.wait(access.client.jobs().handle(id), is_only).await

@@ -4,13 +4,13 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
 
-use crate::args::{DownloadArgs, PageArgs, WaitArgs, headings};
+use crate::args::{DownloadArgs, PageArgs, ReceiptArgs, WaitArgs, headings};
 use crate::commands::history::{self, newest_entry};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::follow::ResourceKind;
 use crate::follow::queue::report;
 use crate::follow::wait::{self, Waiter};
-use crate::follow::{ReceiptMode, ResourceKind};
 use crate::output::ObjectKind;
 use crate::resource::ResourceId;
 use crate::session::{EMPTY_SANDBOX, Session};
@@ -89,7 +89,7 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
                     &waiter.resource,
                     session,
                     finished,
-                    ReceiptMode::default(),
+                    ReceiptArgs::default(),
                 ),
                 Err(failure) => Err(failure),
             };

@@ -14,13 +14,13 @@ use crate::args::{
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
-use crate::follow::run::{FinishedRun, by_kind, outcome_of, report, spend, terminal_receipt};
+use crate::follow::run::{FinishedRun, by_kind, report, spend, terminal_receipt};
 use crate::follow::wait::{self, WaitOptions};
-use crate::follow::{ReceiptMode, ResourceKind, print_each, with_download_flags};
+use crate::follow::{ResourceKind, print_each, with_download_flags};
 use crate::listing::Listing;
 use crate::output::ObjectKind;
 use crate::output::values::redelivery as redelivery_table;
-use crate::resource::ResourceId;
+use crate::resource::{Outcome, ResourceId};
 use crate::session::{Access, Session};
 use crate::text::sanitize;
 
@@ -159,13 +159,14 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         }
         Run::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
-            let receipt_mode = args.receipt_mode.into();
+            let receipt_mode = args.receipt_mode;
             wait_for_all(session, &access, args.runs, plan.as_ref(), receipt_mode).await
         }
         Run::Download(args) => {
             wait::check_no_folder(&args.runs.ids)?;
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
-            wait_for_all(session, &access, args.runs, Some(&plan), ReceiptMode::Full).await
+            wait_for_all(session, &access, args.runs, Some(&plan), ReceiptArgs { receipt: true })
+                .await
         }
         Run::Redeliver(args) => redeliver(session, &access, args).await,
     }
@@ -187,7 +188,7 @@ async fn result(
         };
         close_intent(session, access, &args.id, &receipt).await;
         let finished = FinishedRun::new(receipt);
-        K::print_result(&run, session, finished, ReceiptMode::Full)
+        K::print_result(&run, session, finished, ReceiptArgs { receipt: true })
     })
 }
 
@@ -258,7 +259,7 @@ async fn close_intent(
     receipt: &RunReceipt,
 ) {
     let id = ResourceId::Run(id.to_owned());
-    let outcome = outcome_of(&receipt.status);
+    let outcome = Outcome::of_status(receipt.status.as_str());
     session.close_intent(&access.base_url, &id, outcome).await;
 }
 
@@ -321,7 +322,7 @@ async fn wait_for_all(
     access: &Access<Developer>,
     runs: RunsToWait,
     download: Option<&DownloadPlan>,
-    receipt_mode: ReceiptMode,
+    receipt_mode: ReceiptArgs,
 ) -> Result<(), Failure> {
     let given_kind = runs.kind.kind;
     let mut ids = wait::without_duplicates(runs.ids);

@@ -34,47 +34,36 @@ pub(crate) enum Exit {
 
 impl Exit {
     pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Failure => 1,
-            Self::Usage => 2,
-            Self::NotAllowed => 3,
-            Self::NotFound => 4,
-            Self::Funds => 5,
-            Self::Overloaded => 6,
-            Self::JobFailed => 7,
-            Self::JobCanceled | Self::Skipped => 8,
-            Self::StillRunning => 9,
-            Self::Unreachable => 10,
-            Self::Ambiguous => 11,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
-            Self::HungUp => 129,
-            Self::Command(code) => code,
-        }
+        self.row().0
     }
 
     /// Returns the more important of the exit statuses of two parts of a command, such as the waits
     /// for two jobs.
     pub(crate) fn most_important(self, other: Self) -> Self {
-        if other.importance() > self.importance() { other } else { self }
+        if other.row().1 > self.row().1 { other } else { self }
     }
 
-    const fn importance(self) -> u8 {
+    /// Returns the numeric code, the importance among the parts of a command, and the code of an error of
+    /// which only the exit status is known.
+    const fn row(self) -> (u8, u8, ClientCode) {
         match self {
-            Self::Interrupted | Self::Terminated | Self::HungUp => 12,
-            Self::Ambiguous => 11,
-            Self::JobFailed => 10,
-            Self::JobCanceled => 9,
-            Self::Skipped => 8,
-            Self::Funds => 7,
-            Self::StillRunning => 6,
-            Self::NotAllowed => 5,
-            Self::NotFound => 4,
-            Self::Overloaded => 3,
-            Self::Unreachable => 2,
-            Self::Failure | Self::Usage | Self::Command(_) => 1,
-            Self::Done => 0,
+            Self::Done => (0, 0, ClientCode::IO),
+            Self::Failure => (1, 1, ClientCode::IO),
+            Self::Usage => (2, 1, ClientCode::USAGE),
+            Self::NotAllowed => (3, 5, ClientCode::NOT_AUTHENTICATED),
+            Self::NotFound => (4, 4, ClientCode::NOT_FOUND),
+            Self::Funds => (5, 7, ClientCode::OVER_BUDGET),
+            Self::Overloaded => (6, 3, ClientCode::HTTP_ERROR),
+            Self::JobFailed => (7, 10, ClientCode::FAILED),
+            Self::JobCanceled => (8, 9, ClientCode::CANCELED),
+            Self::Skipped => (8, 8, ClientCode::SKIPPED),
+            Self::StillRunning => (9, 6, ClientCode::TIMED_OUT),
+            Self::Unreachable => (10, 2, ClientCode::CONNECTION_FAILED),
+            Self::Ambiguous => (11, 11, ClientCode::AMBIGUOUS),
+            Self::Interrupted => (130, 12, ClientCode::INTERRUPTED),
+            Self::Terminated => (143, 12, ClientCode::INTERRUPTED),
+            Self::HungUp => (129, 12, ClientCode::INTERRUPTED),
+            Self::Command(code) => (code, 1, ClientCode::IO),
         }
     }
 
@@ -132,23 +121,8 @@ impl ClientCode {
         self.0
     }
 
-    /// Returns the code of a failure of which only the exit status is known.
     pub(crate) const fn from_exit(exit: Exit) -> Self {
-        match exit {
-            Exit::Usage => Self::USAGE,
-            Exit::NotAllowed => Self::NOT_AUTHENTICATED,
-            Exit::NotFound => Self::NOT_FOUND,
-            Exit::Funds => Self::OVER_BUDGET,
-            Exit::Overloaded => Self::HTTP_ERROR,
-            Exit::JobFailed => Self::FAILED,
-            Exit::JobCanceled => Self::CANCELED,
-            Exit::Skipped => Self::SKIPPED,
-            Exit::StillRunning => Self::TIMED_OUT,
-            Exit::Unreachable => Self::CONNECTION_FAILED,
-            Exit::Ambiguous => Self::AMBIGUOUS,
-            Exit::Interrupted | Exit::Terminated | Exit::HungUp => Self::INTERRUPTED,
-            Exit::Done | Exit::Failure | Exit::Command(_) => Self::IO,
-        }
+        exit.row().2
     }
 
     pub(crate) fn from_sdk(error: &Error, exit: Exit) -> Self {

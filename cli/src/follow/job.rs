@@ -7,9 +7,10 @@ use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::types::{Job, JobEvent, JobStatusPayload, RequestId, SubmitReceipt, Usd};
 use svc_sdk::{Client, ErrorKind, Update, Updates};
 
+use crate::args::ReceiptArgs;
 use crate::download::DownloadPlan;
 use crate::error::{Failure, SuggestedCommand};
-use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
+use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{add_artifacts, date_and_time, error_text, time_ago};
@@ -119,7 +120,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         _: &Handle<Self>,
         session: &Session,
         finished: FinishedJob,
-        _: ReceiptMode,
+        _: ReceiptArgs,
     ) -> Result<(), Failure> {
         let printed = session.printer.print_object(ObjectKind::Job, &finished, finished_table);
         finished.failure.map_or(printed, Err)

@@ -131,7 +131,7 @@ pub(crate) trait ResourceKind: handle::Resource {
         handle: &Handle<Self>,
         session: &Session,
         finished: Self::Finished,
-        receipt_mode: ReceiptMode,
+        receipt_mode: ReceiptArgs,
     ) -> Result<(), Failure>;
 
     async fn shown_receipt(handle: &Handle<Self>) -> Result<Self::ShownReceipt, svc_sdk::Error>;
@@ -163,20 +163,6 @@ pub(crate) struct Stopped {
     pub(crate) description: String,
     /// Whether the resource, or a part of it, is canceled. Then the outcome is known.
     pub(crate) is_canceled: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ReceiptMode {
-    /// Only the output, if there is one.
-    #[default]
-    OutputOnly,
-    Full,
-}
-
-impl From<ReceiptArgs> for ReceiptMode {
-    fn from(args: ReceiptArgs) -> Self {
-        if args.receipt { Self::Full } else { Self::OutputOnly }
-    }
 }
 
 fn command_words<R: ResourceKind>(handle: &Handle<R>, verb: &str) -> Vec<String> {

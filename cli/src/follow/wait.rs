@@ -12,11 +12,11 @@ use serde_json::json;
 use svc_sdk::handle::Handle;
 use tokio::sync::mpsc;
 
-use crate::args::{Timeout, WaitArgs};
+use crate::args::{ReceiptArgs, Timeout, WaitArgs};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure, SuggestedCommand};
 use crate::follow::{
-    ReceiptMode, ResourceKind, Stopped, WaitTogether, resource_id, several, with_retry_command,
+    ResourceKind, Stopped, WaitTogether, resource_id, several, with_retry_command,
 };
 use crate::interrupt::Interrupt;
 use crate::output::object::Shown;
@@ -151,7 +151,7 @@ pub(crate) struct WaitOptions<'a> {
     pub(crate) args: &'a WaitArgs,
     pub(crate) download: Option<&'a DownloadPlan>,
     pub(crate) kind: ObjectKind,
-    pub(crate) receipt_mode: ReceiptMode,
+    pub(crate) receipt_mode: ReceiptArgs,
 }
 
 impl WaitOptions<'_> {

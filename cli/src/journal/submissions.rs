@@ -234,14 +234,8 @@ fn unreadable(folder: &Path, error: &dyn fmt::Display) -> Failure {
 /// Returns the status that an outcome is recorded as. A submit whose receipt was all that was asked
 /// for has none.
 fn ended_status(outcome: Outcome) -> Option<&'static str> {
-    match outcome {
-        Outcome::Submitted | Outcome::Refused | Outcome::NotSent => None,
-        Outcome::Completed => Some("completed"),
-        Outcome::Failed => Some("failed"),
-        Outcome::Canceled => Some("canceled"),
-        Outcome::Skipped => Some("skipped"),
-        Outcome::Abandoned => Some("abandoned"),
-    }
+    let has_none = matches!(outcome, Outcome::Submitted | Outcome::Refused | Outcome::NotSent);
+    (!has_none).then(|| outcome.as_str())
 }
 
 fn outcome_of(entry: &journal::Entry) -> Option<Outcome> {
@@ -250,13 +244,7 @@ fn outcome_of(entry: &journal::Entry) -> Option<Outcome> {
         EntryState::Released(ReleaseReason::NotSent) => Some(Outcome::NotSent),
         EntryState::Released(_) => Some(Outcome::Refused),
         _ if !entry.is_acknowledged => None,
-        EntryState::Ended(status) => Some(match status.as_str() {
-            "failed" => Outcome::Failed,
-            "canceled" => Outcome::Canceled,
-            "skipped" => Outcome::Skipped,
-            "abandoned" => Outcome::Abandoned,
-            _ => Outcome::Completed,
-        }),
+        EntryState::Ended(status) => Outcome::of_status(status).or(Some(Outcome::Completed)),
         _ => Some(Outcome::Submitted),
     }
 }

@@ -76,20 +76,15 @@ impl Printer {
         value: &T,
         table: impl FnOnce(&T) -> Table,
     ) -> Result<(), Failure> {
-        match (&self.filter, self.format) {
-            (Some(filter), _) => self.filtered(filter, value),
-            (None, Format::Table) => {
-                let table = table(value);
-                if table.is_empty() {
-                    let received = serde_json::to_value(value);
-                    let received = received.map_err(|error| serialize_failure(&error))?;
-                    return self.print_unexpected(&received);
-                }
-                self.table(&table)
-            }
-            (None, Format::Json) => self.json(&pretty(value)?),
-            (None, Format::Jsonl) => self.json(&compact(value)?),
+        if !self.is_table() {
+            return self.print_json(value, self.format);
         }
+        let table = table(value);
+        if table.is_empty() {
+            let received = serde_json::to_value(value);
+            return self.print_unexpected(&received.map_err(|error| serialize_failure(&error))?);
+        }
+        self.table(&table)
     }
 
     pub(crate) fn print_object<T: Serialize>(
@@ -138,16 +133,13 @@ impl Printer {
     ) -> Result<(), Failure> {
         match (&self.filter, self.format) {
             (Some(filter), Format::Jsonl) => {
-                let mut text = String::new();
-                self.append_filtered(filter.apply(values)?, &mut text);
-                self.write(text.as_bytes())
+                self.write(self.lines(filter.apply(values)?).as_bytes())
             }
-            (Some(filter), _) => self.filtered(filter, &values),
             (None, Format::Table) => self.table(&table(values)),
-            (None, Format::Json) => self.json(&pretty(&values)?),
             (None, Format::Jsonl) => {
-                values.iter().try_for_each(|value| self.json(&compact(value)?))
+                values.iter().try_for_each(|value| self.print_json(value, Format::Jsonl))
             }
+            _ => self.print_json(&values, self.format),
         }
     }
 
@@ -157,10 +149,9 @@ impl Printer {
         value: &serde_json::Value,
         table: impl FnOnce() -> Table,
     ) -> Result<(), Failure> {
-        match (&self.filter, self.format) {
-            (None, Format::Table) if self.is_table_requested => self.table(&table()),
-            (None, Format::Table) => self.json(&pretty(value)?),
-            _ => self.print_item(value, |_| table()),
+        match self.is_table() && self.is_table_requested {
+            true => self.table(&table()),
+            false => self.print_json(value, self.format),
         }
     }
 
@@ -187,14 +178,14 @@ impl Printer {
         value: &T,
         words: impl FnOnce(&T) -> String,
     ) -> Result<String, Failure> {
-        match (&self.filter, self.format) {
-            (Some(filter), _) => self.filter(filter, value),
-            (None, Format::Table) => {
-                let words = words(value);
-                Ok(words.lines().map(|line| shown(&sanitize(line)).into_owned() + "\n").collect())
-            }
-            (None, Format::Json | Format::Jsonl) => Ok(self.escaped(compact(value)?)),
+        if self.is_table() {
+            let words = words(value);
+            return Ok(words
+                .lines()
+                .map(|line| shown(&sanitize(line)).into_owned() + "\n")
+                .collect());
         }
+        self.json(value, Format::Jsonl)
     }
 
     pub(crate) fn is_table(&self) -> bool {
@@ -208,10 +199,9 @@ impl Printer {
 
     /// Prints text: unquoted, unless JSON is requested.
     pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
-        match &self.filter {
-            Some(filter) => self.filtered(filter, &text),
-            None if self.has_json_errors => self.json(&compact(&text)?),
-            None => self.print_bytes(format!("{text}\n").as_bytes()),
+        match self.is_json_requested() {
+            true => self.print_json(&text, Format::Jsonl),
+            false => self.print_bytes(format!("{text}\n").as_bytes()),
         }
     }
 
@@ -260,13 +250,11 @@ impl Printer {
         value: &serde_json::Value,
         bytes: &[u8],
     ) -> Result<(), Failure> {
-        match (&self.filter, self.format) {
-            (Some(filter), _) => self.filtered(filter, value),
-            (None, Format::Jsonl) => self.json(&compact(value)?),
-            (None, _) if self.stdout.terminal => self.json(&pretty(value)?),
-            (None, _) if !bytes.ends_with(b"\n") => self.write(&[bytes, b"\n"].concat()),
-            (None, _) => self.write(bytes),
+        if self.filter.is_some() || self.format == Format::Jsonl || self.stdout.terminal {
+            return self.print_json(value, self.format);
         }
+        let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
+        self.write(&[bytes, end].concat())
     }
 
     /// Prints bytes: unchanged in a pipe, without control characters on a terminal. If JSON is
@@ -319,24 +307,17 @@ impl Printer {
     }
 
     pub(crate) fn interrupt_report(&self) -> impl FnOnce(Interrupt) + Send + 'static {
-        let text = |interrupt: Interrupt| {
-            let mut text =
-                self.failure_text(&Failure::interrupted().interrupted_by(Some(interrupt.exit())));
-            if self.stderr.terminal {
-                // The terminal shows Ctrl-C as `^C`, on the line of the cursor.
-                text.insert(0, '\n');
-            }
-            text
-        };
-        let [ctrl_c, terminate, hang_up] =
-            [Interrupt::CtrlC, Interrupt::Terminate, Interrupt::HangUp].map(text);
+        let interrupts = [Interrupt::CtrlC, Interrupt::Terminate, Interrupt::HangUp];
+        let texts = interrupts.map(|interrupt| {
+            let failure = Failure::interrupted().interrupted_by(Some(interrupt.exit()));
+            // The terminal shows Ctrl-C as `^C`, on the line of the cursor.
+            let start = if self.stderr.terminal { "\n" } else { "" };
+            (interrupt, format!("{start}{}", self.failure_text(&failure)))
+        });
         let messages = Arc::clone(&self.messages);
         move |interrupt| {
-            messages.write_line(match interrupt {
-                Interrupt::CtrlC => &ctrl_c,
-                Interrupt::Terminate => &terminate,
-                Interrupt::HangUp => &hang_up,
-            });
+            let found = texts.iter().find(|(it, _)| *it == interrupt);
+            found.iter().for_each(|(_, text)| messages.write_line(text));
         }
     }
 
@@ -384,25 +365,29 @@ impl Printer {
         self.messages.add_progress_bar(bar)
     }
 
-    fn filtered(&self, filter: &Filter, value: &impl Serialize) -> Result<(), Failure> {
-        self.write(self.filter(filter, value)?.as_bytes())
+    fn print_json(&self, value: &impl Serialize, format: Format) -> Result<(), Failure> {
+        self.write(self.json(value, format)?.as_bytes())
     }
 
-    fn filter(&self, filter: &Filter, value: &impl Serialize) -> Result<String, Failure> {
-        let mut text = String::new();
-        self.append_filtered(filter.apply(std::slice::from_ref(&value))?, &mut text);
-        Ok(text)
+    /// Returns what the filter makes of a value, or else its JSON, in one line for JSON lines.
+    fn json(&self, value: &impl Serialize, format: Format) -> Result<String, Failure> {
+        let json = match (&self.filter, format) {
+            (Some(filter), _) => return Ok(self.lines(filter.apply(std::slice::from_ref(&value))?)),
+            (None, Format::Jsonl) => serde_json::to_string(value),
+            (None, Format::Json | Format::Table) => serde_json::to_string_pretty(value),
+        };
+        let json = json.map_err(|error| serialize_failure(&error))?;
+        Ok(if self.stdout.terminal { escape_json(&json) } else { json } + "\n")
     }
 
-    fn append_filtered(&self, lines: Vec<String>, text: &mut String) {
-        for line in lines {
-            if self.stdout.terminal {
-                text.extend(line.lines().map(|line| sanitize(line) + "\n"));
-            } else {
-                text.push_str(&line);
-                text.push('\n');
+    fn lines(&self, lines: Vec<String>) -> String {
+        let shown = |line: String| -> String {
+            match self.stdout.terminal {
+                true => line.lines().map(|line| sanitize(line) + "\n").collect(),
+                false => line + "\n",
             }
-        }
+        };
+        lines.into_iter().map(shown).collect()
     }
 
     fn table(&self, table: &Table) -> Result<(), Failure> {
@@ -423,15 +408,6 @@ impl Printer {
                 columns.or_else(|| self.stdout.terminal.then_some(DEFAULT_WIDTH))
             }
         }
-    }
-
-    fn json(&self, json: &str) -> Result<(), Failure> {
-        self.write(self.escaped(json.to_owned()).as_bytes())
-    }
-
-    fn escaped(&self, json: String) -> String {
-        let text = if self.stdout.terminal { escape_json(&json) } else { json };
-        text + "\n"
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
@@ -479,14 +455,6 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure::broken_pipe(),
         _ => Failure::other(format!("cannot write to standard output: {error}")),
     })
-}
-
-fn pretty(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map_err(|error| serialize_failure(&error))
-}
-
-fn compact(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| serialize_failure(&error))
 }
 
 fn serialize_failure(error: &serde_json::Error) -> Failure {

@@ -117,65 +117,48 @@ fn profile_of(session: &Session) -> Result<(ConfigFile, String), Failure> {
 fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     let settings = session.settings()?;
     settings.check_profile()?;
-    let mut rows = vec![SettingRow {
-        name: "profile".into(),
-        value: Some(settings.profile.value.clone()),
-        origin: Some(settings.profile.origin.to_string()),
-    }];
-    for name in PROFILE_KEYS {
-        let sourced = settings.get(name);
-        rows.push(SettingRow {
-            name: name.to_owned(),
-            value: sourced.map(|it| it.value.clone()),
-            origin: sourced.map(|it| it.origin.to_string()),
-        });
-    }
-    for surface in SurfaceChoice::ALL {
-        let origin = session.key_origin(surface)?;
-        rows.push(SettingRow {
-            name: format!("{}_api_key", surface.as_str()),
-            value: origin.as_ref().map(|_| "(set, not shown)".to_owned()),
-            origin: origin.map(|origin| origin.to_string()),
-        });
-    }
-    let secret = Secrets::origin(session)?;
-    rows.push(SettingRow {
-        name: "webhook_secret".to_owned(),
-        value: secret.as_ref().map(|_| "(set, not shown)".to_owned()),
-        origin: secret.map(|origin| origin.to_string()),
-    });
-    let row = |name: &str, value: String, variable: &'static str| {
-        let origin = match session.environment().get(variable) {
-            Some(_) => Origin::Variable(variable).to_string(),
-            None => "the platform".to_owned(),
-        };
-        SettingRow { name: name.to_owned(), value: Some(value), origin: Some(origin) }
+    let mut rows = Vec::new();
+    let mut add = |name: &str, value: Option<String>, origin: Option<String>| {
+        let origin = origin.filter(|_| with_origin);
+        rows.push(SettingRow { name: name.to_owned(), value, origin });
     };
-    rows.push(row("config_file", settings.file.path().display().to_string(), "SVC_CONFIG"));
-    rows.push(row(
-        "state_dir",
-        state_dir(session.environment())?.display().to_string(),
-        "SVC_STATE_DIR",
-    ));
+    let profile = &settings.profile;
+    add("profile", Some(profile.value.clone()), Some(profile.origin.to_string()));
+    for name in PROFILE_KEYS {
+        let setting = settings.get(name);
+        let origin = setting.map(|it| it.origin.to_string());
+        add(name, setting.map(|it| it.value.clone()), origin);
+    }
+    let hidden = |_: &String| "(set, not shown)".to_owned();
+    for surface in SurfaceChoice::ALL {
+        let origin = session.key_origin(surface)?.map(|origin| origin.to_string());
+        add(&format!("{}_api_key", surface.as_str()), origin.as_ref().map(hidden), origin);
+    }
+    let origin = Secrets::origin(session)?.map(|origin| origin.to_string());
+    add("webhook_secret", origin.as_ref().map(hidden), origin);
+    let environment = session.environment();
+    for (name, path, variable) in [
+        ("config_file", settings.file.path().to_owned(), "SVC_CONFIG"),
+        ("state_dir", state_dir(environment)?, "SVC_STATE_DIR"),
+    ] {
+        let variable = environment.get(variable).map(|_| Origin::Variable(variable).to_string());
+        let origin = variable.unwrap_or_else(|| "the platform".to_owned());
+        add(name, Some(path.display().to_string()), Some(origin));
+    }
     if ["base_url", "developer_base_url"].iter().all(|name| settings.get(name).is_none()) {
         let init = session.command(&["init"]);
         session.printer.note(&format!("no URL is configured: set up URLs and keys with {init}"));
     }
-    if !with_origin {
-        rows.iter_mut().for_each(|row| row.origin = None);
-    }
     session.printer.print_list(&rows, |rows| {
-        let mut table = if with_origin {
-            Table::new(["name", "value", "origin"].map(required))
-        } else {
-            Table::new(["name", "value"].map(required))
+        let mut table = match with_origin {
+            true => Table::new(["name", "value", "origin"].map(required)),
+            false => Table::new(["name", "value"].map(required)),
         };
         for row in rows {
-            let value = row.value.as_deref().unwrap_or("-");
-            match (&row.origin, with_origin) {
-                (Some(origin), _) => table.row([row.name.as_str(), value, origin]),
-                (None, true) => table.row([row.name.as_str(), value, "-"]),
-                (None, false) => table.row([row.name.as_str(), value]),
+            let (name, value) = (row.name.as_str(), row.value.as_deref().unwrap_or("-"));
+            match with_origin {
+                true => table.row([name, value, row.origin.as_deref().unwrap_or("-")]),
+                false => table.row([name, value]),
             }
         }
         table

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::{Developer, Open};
 
-use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
+use crate::args::{ReceiptArgs, SubmitArgs, SubmitOptions, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure, Suggestion};
+use crate::follow::ResourceKind;
 use crate::follow::wait::{self, Waiter};
-use crate::follow::{ReceiptMode, ResourceKind};
 use crate::output::Table;
 use crate::output::values::money;
 use crate::request::SubmitRequest;
@@ -32,7 +32,7 @@ pub(crate) async fn open(
     request: SubmitRequest,
     args: &SubmitArgs,
 ) -> Result<(), Failure> {
-    run::<JobResource<Open>>(session, request, &args.options, ReceiptMode::default()).await
+    run::<JobResource<Open>>(session, request, &args.options, ReceiptArgs::default()).await
 }
 
 pub(crate) async fn developer(
@@ -45,14 +45,14 @@ pub(crate) async fn developer(
         let why = format!("the open surface does not support {noun}");
         return Err(Failure::usage(why).hint("omit --surface, or pass --surface developer"));
     }
-    run::<JobResource<Developer>>(session, request, &args.options, ReceiptMode::default()).await
+    run::<JobResource<Developer>>(session, request, &args.options, ReceiptArgs::default()).await
 }
 
 pub(crate) async fn run<R: ResourceKind>(
     session: &Session,
     request: SubmitRequest,
     options: &SubmitOptions,
-    receipt_mode: ReceiptMode,
+    receipt_mode: ReceiptArgs,
 ) -> Result<(), Failure> {
     run_from::<R>(session, request, options, receipt_mode, None).await
 }
@@ -62,7 +62,7 @@ pub(crate) async fn run_from<R: ResourceKind>(
     session: &Session,
     request: SubmitRequest,
     options: &SubmitOptions,
-    receipt_mode: ReceiptMode,
+    receipt_mode: ReceiptArgs,
     source: Option<Value>,
 ) -> Result<(), Failure> {
     let access = session.access::<R::Surface>()?;
@@ -130,7 +130,7 @@ struct Submission<'a, R: ResourceKind> {
     access: &'a Access<R::Surface>,
     request: &'a SubmitRequest,
     options: &'a SubmitOptions,
-    receipt_mode: ReceiptMode,
+    receipt_mode: ReceiptArgs,
     source: Option<Value>,
 }
 

@@ -11,103 +11,8 @@ use super::kept_flags;
 use crate::error::{KeptFlags, SuggestedCommand};
 use crate::text::{nearest, shell_quote};
 
-/// Words after a group of commands or a command, and the commands that are meant, with a note after `; `.
-/// `{NAME}` is the next argument, or else the text `NAME`.
-const COMMANDS: &[(&str, &str, &str)] = &[
-    ("", "login signin", "auth login"),
-    ("", "logout signout", "auth logout"),
-    ("", "whoami account workspace", "me"),
-    (
-        "",
-        "generate create make submit",
-        "video generate, image generate, music generate, avatar generate",
-    ),
-    ("", "get show describe", "job get, run get"),
-    ("", "status", "doctor, job get"),
-    ("", "list ls jobs images videos", "job list"),
-    ("", "runs", "history, agent runs"),
-    ("", "models", "model list"),
-    ("", "formats", "format list"),
-    ("", "actions", "action list"),
-    ("", "price prices", "pricing list"),
-    ("", "cost costs spend spending bill billing", "usage"),
-    ("", "credits funds wallet", "balance"),
-    ("", "topup pay", "top-up create {DOLLARS}"),
-    ("", "cancel stop kill rm delete", "job cancel, run cancel"),
-    ("", "wait", "job wait, run wait"),
-    ("", "watch follow tail", "job watch"),
-    ("", "download fetch", "job download, run download"),
-    ("", "listen receive", "webhook listen"),
-    ("", "trigger", "webhook trigger"),
-    ("", "replay", "webhook replay"),
-    ("", "serve server", "mock serve"),
-    ("", "sandbox", "--sandbox COMMAND, mock serve"),
-    ("", "setup configure", "init"),
-    ("", "log logs", "history"),
-    ("", "queues", "queue list"),
-    ("", "chat ask", "agent run"),
-    ("", "view", ""),
-    ("image|video|music|caption", "list ls", "job list"),
-    ("image|video|music|caption", "get", "job get"),
-    ("run", "list ls", "agent runs, format runs, action runs, history"),
-    ("top-up", "list ls", "history"),
-    ("action|agent|format", "wait watch follow tail", "run wait"),
-    ("action|agent|format", "cancel stop kill", "run cancel"),
-    ("agent", "chat ask", "agent run"),
-    ("action run", "--cap --budget", "; the service documents no cap for runs of Actions"),
-    ("balance", "add topup top-up", "top-up create {DOLLARS}"),
-    ("top-up create", "--amount --dollars --usd", "top-up create {DOLLARS}"),
-    ("profile", "create new add", "init --profile {NAME}"),
-    ("webhook", "list ls events deliveries", "webhook inbox list"),
-    ("webhook", "rotate rotate-secret", "webhook secret rotate"),
-    ("mcp", "list ls", "mcp tools, mcp serve"),
-    (
-        "mcp",
-        "config install setup add print-config",
-        "mcp serve; on a terminal it prints the configuration for hosts",
-    ),
-];
-
-const VERBS: &[(&str, &str)] = &[
-    ("ls", "list"),
-    ("list ls", "runs status show get"),
-    ("describe view info inspect status show get", "get show status list"),
-    ("rm remove delete stop kill abort", "cancel logout delete unset purge"),
-    ("new create add make submit start", "generate create run serve listen set login"),
-    ("generate", "run"),
-    ("follow tail watch", "watch wait"),
-    ("fetch save", "download get"),
-    ("retry resume continue", "run"),
-    ("receive serve start", "listen serve"),
-];
-
-/// Options of other programs, and the option for it, where the command has that, or else a sentence. The
-/// first one applies. `{NAME}` is the value, or else the text `NAME`.
-const OPTIONS: &[(&str, &str)] = &[
-    ("--json", "-o json"),
-    ("--jsonl", "-o jsonl"),
-    ("--format", "-o table|json|jsonl"),
-    ("--out --output-dir --save --dir", "--download {DIR}"),
-    ("--out --output-dir --save", "--dir {DIR}"),
-    ("-n --n --num --number --count", "--num-images {N}"),
-    ("--n --num --number --count", "--limit {N}"),
-    ("--seconds --length", "--duration {SECONDS}"),
-    ("--size", "--resolution {SIZE}, or --aspect-ratio"),
-    ("--from", "--since {TIME}"),
-    ("--days", "--since {N}d"),
-    ("--month", "--since YYYY-MM-01 --until YYYY-MM-01"),
-    ("--failed", "--status failed"),
-    ("--page", "--cursor CURSOR for the next page, or --limit N"),
-    ("--budget --cap", "--max-price {USD}"),
-    ("--budget --cap", "--max-spend {USD}"),
-    ("--force", "--yes"),
-    ("--async", "--no-wait"),
-    ("--wait", "commands that submit wait by default; --no-wait does not"),
-    ("--url", "--to {URL}"),
-    ("--url", "--image-url {URL}"),
-    ("--url", "--base-url {URL}"),
-    ("--api-key --key --token", "API keys are not arguments; store one with: svc auth login"),
-];
+/// Words of other programs, and what is meant by them. Its first lines say how the others are read.
+const WORDS: &str = include_str!("words.txt");
 
 const MAX_NESTED: usize = 3;
 
@@ -269,7 +174,7 @@ impl<'a> Mistyped<'a> {
         if let Some(command) = command {
             return Some(self.did_you_mean(command, Some(self.word)));
         }
-        let verbs = VERBS.iter().filter(|(words, _)| has_word(words, &word));
+        let verbs = lines_of("verbs").filter(|(words, _)| has_word(words, &word));
         let mut verbs = verbs.flat_map(|(_, verbs)| verbs.split(' '));
         let verb = verbs.find_map(|verb| self.command.find_subcommand(verb));
         let shown = || self.command.get_subcommands().filter(|it| !it.is_hide_set());
@@ -316,8 +221,10 @@ impl<'a> Mistyped<'a> {
     /// Returns the tip for a word of the table, which for some words is none.
     fn known_command(&self) -> Option<Option<String>> {
         let (group, word) = (self.group(), self.word.to_lowercase());
-        let (_, _, meant) = COMMANDS.iter().find(|(groups, words, _)| {
-            groups.split('|').any(|it| it == group) && has_word(words, &word)
+        let meant = lines_of("commands").find_map(|(words, meant)| {
+            let (groups, words) = words.split_once(": ").unwrap_or(("", words));
+            let is_it = groups.split('|').any(|it| it == group) && has_word(words, &word);
+            is_it.then_some(meant)
         })?;
         let (commands, note) = meant.split_once("; ").unwrap_or((meant, ""));
         Some(match (commands, note) {
@@ -333,10 +240,10 @@ impl<'a> Mistyped<'a> {
     fn known_option(&self) -> Option<String> {
         let options: Vec<_> = options_of(self.command).collect();
         let value = self.value.map(shell_quote);
-        let mut tips = OPTIONS.iter().filter(|(words, _)| has_word(words, self.word));
+        let mut tips = lines_of("options").filter(|(words, _)| has_word(words, self.word));
         tips.find_map(|(_, tip)| match tip.split_once("svc ") {
             Some((text, command)) => Some(format!("{text}{}", self.suggested(command, None))),
-            None if !tip.starts_with('-') => Some((*tip).to_owned()),
+            None if !tip.starts_with('-') => Some(tip.to_owned()),
             None => {
                 let option = tip.split([' ', ',']).next().unwrap_or_default();
                 let is_known = options.iter().any(|it| it == option);
@@ -401,7 +308,7 @@ impl<'a> Mistyped<'a> {
         let words = self.rest.iter().take_while(|it| !it.starts_with('-'));
         let words: Vec<_> = words.map(String::as_str).collect();
         let text = words.join(" ");
-        let is_verb = VERBS.iter().any(|(words, _)| has_word(words, self.word));
+        let is_verb = lines_of("verbs").any(|(words, _)| has_word(words, self.word));
         let is_text = !is_verb && !text.is_empty() && !text.contains(['.', '/', '_', '=']);
         let (path, flags) = (&self.path, &self.flags);
         is_text.then(|| format!("did you mean: {path} {verb} {}{flags}", in_quotes(&text)))
@@ -433,6 +340,15 @@ fn in_quotes(text: &str) -> Cow<'_, str> {
         true => shell_quote(text),
         false => Cow::Owned(format!("\"{text}\"")),
     }
+}
+
+/// Returns the lines of a section of the words.
+fn lines_of(section: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let sections = WORDS.split("\n\n").filter_map(|text| text.strip_prefix('[')?.split_once("]\n"));
+    let lines = sections.filter(move |(name, _)| *name == section).flat_map(|(_, it)| it.lines());
+    lines
+        .filter_map(|line| line.split_once(" =>"))
+        .map(|(words, meant)| (words, meant.trim_start()))
 }
 
 fn has_word(words: &str, word: &str) -> bool {

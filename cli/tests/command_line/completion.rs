@@ -5,7 +5,7 @@ use std::fs;
 use crate::test_env::{CommandOutput, TestEnv};
 
 fn candidates(env: &TestEnv, words: &[&str]) -> Vec<String> {
-    let mut command = env.open_surface([]);
+    let mut command = env.open_surface("");
     command.env("COMPLETE", "bash").env("_CLAP_IFS", "\n");
     command.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string()).arg("--").args(words);
     let run = CommandOutput::of(&mut command).assert_exit(0);
@@ -46,7 +46,7 @@ fn bash_completes_with_the_script() {
          COMP_WORDS=(svc image generate --model im); COMP_CWORD=4; \
          _clap_complete_svc svc im --model; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     );
-    let svc = env.open_surface([]);
+    let svc = env.open_surface("");
     let mut bash = std::process::Command::new("bash");
     bash.args(["--norc", "-c", &script]).current_dir(env.path(""));
     for (name, value) in svc.get_envs() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 
-use crate::test_env::{CommandOutput, TestEnv, Words};
+use crate::test_env::{CommandOutput, TestEnv};
 
 const THREADS: usize = 8;
 
@@ -59,7 +59,7 @@ fn subcommands(page: &str) -> Vec<String> {
 }
 
 fn examples(env: &TestEnv, words: &[String], found: &mut Vec<String>) {
-    let mut command = env.unconfigured([]);
+    let mut command = env.unconfigured("");
     command.args(words);
     // Examples stay on one line, so that they can be pasted.
     let page = CommandOutput::of(command.arg("--help").env("COLUMNS", "40")).assert_exit(0);
@@ -95,7 +95,7 @@ fn examples_work_in_the_sandbox() {
             fs::write(folder.join(name), text).unwrap();
         }
         let mut command = env.unconfigured("--sandbox");
-        command.current_dir(folder).args(&line.words()[1..]);
+        command.current_dir(folder).args(&shell_words::split(line).unwrap()[1..]);
         // An example of `svc mock exec` runs `svc`.
         let program = Path::new(env!("CARGO_BIN_EXE_svc"));
         let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -8,15 +8,21 @@ use std::time::Duration;
 use serde_json::Value;
 use svc_mock_server::DEVELOPER_API_KEY;
 
-use crate::listen_env::{Listener, Target, deliver, job, listen, now, post, signed};
-use crate::test_env::{CommandOutput, RunningProcess, TestEnv, interrupt, sleep, start};
+use crate::listen_env::{Listener, deliver, job, listen, now, post, signed};
+use crate::test_env::{
+    CommandOutput, FakeServer, RunningProcess, TestEnv, interrupt, sleep, start, wait_until,
+};
 
 const PUBLIC: &str = "https://hooks.example.com";
+
+fn target() -> FakeServer {
+    FakeServer::answering("200 OK", "")
+}
 
 #[test]
 fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
     let env = TestEnv::new();
-    let target = Target::start();
+    let target = target();
     let port_of_listener = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let route = format!("{PUBLIC}=http://127.0.0.1:{port_of_listener}");
     let words = format!("mock serve --port-base 0 --speed 10 --webhook-route '{route}'");
@@ -32,7 +38,7 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
     };
 
     // Without a configured secret, the listener fetches it from the service.
-    let target_url = &target.url;
+    let target_url = format!("{}/in", target.url);
     let words = format!(
         "webhook listen --port {port_of_listener} --forward-to {target_url} --store events"
     );
@@ -53,18 +59,17 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
         assert_eq!(event["status"], "OK");
         assert_eq!(event["duplicate"], index > 0);
     }
-    target.receives(1);
-    let (head, body) = target.seen().remove(0);
-    let body: Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!(body["job_id"], id);
-    assert!(head.starts_with("post /in http/1.1"));
+    target.accepts(1);
+    let sent = target.sent()[0].take();
+    assert_eq!(sent["body"]["job_id"], id);
+    assert_eq!(sent["line"], "POST /in HTTP/1.1");
 
     // The newest secret is fetched after each of two rotations.
     for round in 1..=2 {
         CommandOutput::of(&mut svc("webhook secret rotate --yes")).assert_exit(0);
         CommandOutput::of(&mut svc(&format!("webhook test {hook}"))).assert_exit(0);
         listener.receives(6 + round);
-        target.receives(1 + round);
+        target.accepts(1 + round);
         // The listener asks the service at most every two seconds.
         if round == 1 {
             sleep(Duration::from_millis(2100));
@@ -85,17 +90,19 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
 #[test]
 fn events_are_forwarded_unchanged_with_their_headers() {
     let env = TestEnv::new();
-    let target = Target::start();
-    let listener = Listener::start(&mut listen(&env, ["--forward-to", &target.url]));
+    let target = target();
+    let listener = Listener::start(&mut listen(&env, &format!("--forward-to {}", target.url)));
     assert_eq!(listener.ready["fingerprints"][0], "7ab95101ed6218b1");
     assert!(!listener.ready.to_string().contains("whsec"));
     let body = b"{ \"event\" : \"job.failed\",\n \"job_id\":\"job_\\u00e9\", \"odd\": 1e2, \"status\": \"ERROR\" } \n";
     let headers = signed(&["whsec_newest", "whsec_next"], now(), body);
     let headers = format!("{headers}x-svc-request-id: req_7\r\n");
     assert_eq!(post(listener.url(), &headers, body), 200);
-    target.receives(1);
-    let (head, forwarded) = target.seen().remove(0);
-    assert_eq!(forwarded, body);
+    target.accepts(1);
+    let forwarded = target.accepted().remove(0);
+    let (head, forwarded) = forwarded.split_once("\r\n\r\n").unwrap();
+    assert_eq!(forwarded.as_bytes(), body);
+    let head = head.to_lowercase();
     for line in headers.lines() {
         assert!(head.contains(&line.to_lowercase()), "{line}\n{head}");
     }
@@ -108,8 +115,8 @@ fn events_are_forwarded_unchanged_with_their_headers() {
 #[test]
 fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
     let env = TestEnv::new();
-    let target = Target::start();
-    let listener = Listener::start(&mut listen(&env, ["--forward-to", &target.url]));
+    let target = target();
+    let listener = Listener::start(&mut listen(&env, &format!("--forward-to {}", target.url)));
     let url = listener.url().to_owned();
     let body = job("job_1");
     let sign = |secrets: &[&str], at| signed(secrets, at, &body);
@@ -150,20 +157,20 @@ fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
-    assert!(listener.events().is_empty() && target.seen().is_empty());
+    assert!(listener.events().is_empty() && target.accepted().is_empty());
 
     assert_eq!(deliver(&url, br#"{"event":"workspace.renamed","request_id":"req_1"}"#), 204);
     listener.receives(1);
     assert_eq!(listener.events()[0]["known"], false);
     // Unknown events are forwarded, because the target may know them.
-    target.receives(1);
+    target.accepts(1);
     let largest = [
         &br#"{"event":"job.completed","job_id":"job_l","payload":""#[..],
         &[b'x'; 1024 * 1024 + 4096],
         b"\"}",
     ];
     assert_eq!(deliver(&url, &largest.concat()), 200);
-    target.receives(2);
+    target.accepts(2);
     let run = listener.end().assert_exit(0);
     for code in [
         "signature_mismatch",
@@ -183,19 +190,19 @@ fn an_unavailable_target_receives_the_events_later() {
     let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}/in");
-    let listener = Listener::start(&mut listen(&env, ["--forward-to", &url]));
+    let listener = Listener::start(&mut listen(&env, &format!("--forward-to {url}")));
     for id in ["job_1", "job_2", "job_1"] {
         assert_eq!(deliver(listener.url(), &job(id)), 200);
     }
     listener.receives(3);
     sleep(Duration::from_millis(300));
-    let target = Target::at(&address.to_string());
-    target.receives(2);
-    target.answer_with(503);
+    let target = FakeServer::at(&address.to_string(), "200 OK", "");
+    target.accepts(2);
+    target.answer("503 Service Unavailable", "");
     assert_eq!(deliver(listener.url(), &job("job_3")), 200);
-    target.receives_attempts(3);
-    target.answer_with(204);
-    target.receives(3);
+    wait_until("3 attempts", || target.requests.lock().unwrap().len() >= 3);
+    target.answer("204 No Content", "");
+    target.accepts(3);
     assert!(listener.end().assert_exit(0).err.contains("forwarded job.completed job_3"));
 }
 
@@ -205,10 +212,10 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}/in");
     let store = env.path("events");
-    let words = ["--forward-to", &url, "--store", store.to_str().unwrap()];
+    let words = format!("--forward-to {url} --store '{}'", store.display());
     let mut pending = 0;
     for round in 0..3 {
-        let mut listener = Listener::start(&mut listen(&env, words));
+        let mut listener = Listener::start(&mut listen(&env, &words));
         assert_eq!(listener.ready["pending"], pending);
         for number in 0..20 {
             let id = format!("job_{round}_{number}");
@@ -220,21 +227,23 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
         listener.process.0.kill().unwrap();
         listener.process.0.wait().unwrap();
     }
-    let target = Target::at(&address.to_string());
-    let listener = Listener::start(&mut listen(&env, words));
-    target.receives(60);
+    let target = FakeServer::at(&address.to_string(), "200 OK", "");
+    let listener = Listener::start(&mut listen(&env, &words));
+    target.accepts(60);
     assert_eq!(deliver(listener.url(), &job("job_1_1")), 200);
     sleep(Duration::from_millis(300));
-    let mut ids: Vec<_> = target.seen().into_iter().map(|(_, body)| body).collect();
+    let sent = target.sent();
+    let ids = sent.as_array().unwrap().iter().map(|sent| sent["body"]["job_id"].to_string());
+    let mut ids: Vec<_> = ids.collect();
     ids.sort();
     ids.dedup();
-    assert_eq!((ids.len(), target.seen().len()), (60, 60));
+    assert_eq!((ids.len(), target.accepted().len()), (60, 60));
     assert_eq!(listener.events()[0]["duplicate"], true);
-    CommandOutput::of(&mut listen(&env, words))
+    CommandOutput::of(&mut listen(&env, &words))
         .assert_exit(2)
         .assert_stderr("listens with the store");
     listener.end().assert_exit(0);
-    let listener = Listener::start(&mut listen(&env, words));
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["pending"], 0);
     listener.end().assert_exit(0);
 }
@@ -242,7 +251,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
 #[test]
 fn slow_and_half_open_clients_do_not_block_deliveries() {
     let env = TestEnv::new();
-    let listener = Listener::start(&mut listen(&env, []));
+    let listener = Listener::start(&mut listen(&env, ""));
     let address = listener.url().strip_prefix("http://").unwrap();
     let mut idle: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stream in &mut idle[..50] {
@@ -259,7 +268,7 @@ fn slow_and_half_open_clients_do_not_block_deliveries() {
 #[test]
 fn the_listener_recovers_when_file_descriptors_run_out() {
     let env = TestEnv::new();
-    let target = Target::start();
+    let target = target();
     let store = env.path("events");
     let mut command = Command::new("sh");
     let svc = env!("CARGO_BIN_EXE_svc");
@@ -276,14 +285,14 @@ fn the_listener_recovers_when_file_descriptors_run_out() {
     sleep(Duration::from_millis(500));
     drop(idle);
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
-    target.receives(1);
+    target.accepts(1);
     listener.end().assert_exit(0);
 }
 
 #[test]
 fn the_listener_exits_when_stdout_is_closed() {
     let env = TestEnv::new();
-    let mut child = listen(&env, []).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = listen(&env, "").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -297,7 +306,7 @@ fn the_listener_exits_when_stdout_is_closed() {
 #[test]
 fn a_slow_reader_of_stdout_blocks_neither_deliveries_nor_the_exit() {
     let env = TestEnv::new();
-    let mut process = start(&mut listen(&env, []));
+    let mut process = start(&mut listen(&env, ""));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();

@@ -50,7 +50,7 @@ pub(crate) struct Style {
 /// neither URLs nor keys are configured.
 pub(crate) fn svc(env: &TestEnv, words: &str) -> Command {
     let svc = env!("CARGO_BIN_EXE_svc");
-    let configured = unconfigured(&env.path(""), []);
+    let configured = unconfigured(&env.path(""), "");
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("exec '{svc}' {words}")])

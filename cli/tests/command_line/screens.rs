@@ -147,7 +147,7 @@ fn the_status_of_jobs_in_color() {
     }
     env.mock.advance(Duration::from_secs(600)).unwrap();
     let id = env.submit_image("a blue fox");
-    env.run(["job", "cancel", &id]).assert_exit(0);
+    env.run(format!("job cancel {id}")).assert_exit(0);
     for columns in [40, 80, 200] {
         let terminal = answered(&env, "job list", columns, 0);
         assert_screen!(format!("job_list_{columns}_color"), markup(&terminal.styled_lines()));
@@ -278,45 +278,6 @@ fn a_watched_list_follows_the_width() {
         ["price    $0.005", "q quit"].iter().all(|text| screen.contains(text))
     });
     assert_screen!("watch_details_40", resized.screen());
-}
-
-#[test]
-fn a_screen_of_jobs_that_do_not_exist_ends() {
-    let env = TestEnv::new();
-    let watch = |words: &str| {
-        let mut terminal = Terminal::with_size(configured_svc(&env, words), 16, 80);
-        terminal.end().assert_exit(4);
-        assert!(terminal.is_restored());
-        terminal.screen()
-    };
-    let screen = watch("job watch job_nope");
-    assert!(screen.contains("error: job not found"), "{screen}");
-    let screen = watch("job watch job_nope job_none");
-    assert!(screen.contains("error: none of the 2 jobs was found"), "{screen}");
-    assert_eq!(screen.matches("  job not found").count(), 2, "{screen}");
-    assert!(screen.contains("job: job_none"), "{screen}");
-}
-
-#[test]
-fn downloaded_files_are_named_when_the_watched_screen_is_closed() {
-    let env = three_jobs();
-    let mut terminal = Terminal::with_size(configured_svc(&env, "job watch"), 16, 80);
-    terminal.wait_until_screen("three jobs", |screen| screen.matches("job_").count() == 3);
-    terminal.type_text("c");
-    terminal.wait_for("Cancel job_");
-    terminal.type_text("y");
-    terminal.wait_for("could not cancel");
-    terminal.wait_until_screen("the reason", |screen| {
-        screen.contains("generation has already started") && !screen.contains("jobs_cancel")
-    });
-    terminal.type_text("\x1b[F");
-    terminal.type_text("d");
-    terminal.wait_for("downloaded 1 file of");
-    terminal.type_text("q");
-    terminal.end().assert_exit(0);
-    let screen = terminal.screen();
-    assert!(screen.starts_with("downloaded ./"), "{screen}");
-    assert!(screen.contains(".png"), "{screen}");
 }
 
 #[test]

@@ -26,15 +26,17 @@
 //!
 //! A look-up has the conditions of an output without an exit code: `jobs`, `charges`, `ledger`,
 //! `requests [OPERATION]`, `faults` of the mock; `history`, `open` (its open entries); `ls FOLDER`,
-//! `cat FILE`, `tree` (all files, and what stands for their contents), `mode FILE`; and `sent SERVER`, the requests to a server. A server is made by `serve NAME "200 OK" BODY`,
+//! `cat FILE`, `tree` (all files, and what stands for their contents), `mode FILE`; and `sent SERVER [TEXT]`, the requests to a
+//! server, or those with a text. A server is made by `serve NAME "200 OK" BODY`,
 //! or with its answers as indented lines `METHOD PATH "200 OK" BODY` (or `hang`: none), of which the first is taken whose
-//! method (or `*`) and part of a path fit; `<NAME>` is its URL, `<NAME-host>` and `HOST` in a body its host.
+//! method (or `*`) and part of a path, or the method of a JSON-RPC message, fit; `<NAME>` is its URL, `<NAME-host>` and `HOST` in a body its host, and
+//! `REQUEST-ID` in a body the id of the message.
 //!
 //! The other steps: `submit VARIABLE PROMPT` (an image, whose job's id the variable is), `mock plan=free balance=1 speed=50 clock=manual jobs=10` (another mock), `fault
-//! OPERATION KIND [TIMES [RETRY-AFTER]]`, `delay OPERATION MILLISECONDS [TIMES]`, `no-faults`, `advance SECONDS`, `end-job
+//! OPERATION KIND [TIMES [RETRY-AFTER]]` (`error:CODE` is a kind), `delay OPERATION MILLISECONDS [TIMES]`, `no-faults`, `advance SECONDS`, `end-job
 //! ID STATUS`, `settle TOP-UP STATUS`, `pay TOP-UP`, `file NAME` with its lines below (`3x LINE` is three
 //! lines, with `#` their numbers from 0), `program NAME` (an executable one), `write NAME "text"`,
-//! `remove NAME`, `exists NAME`, `missing NAME`, `stdin "text"` for the next command, `sleep
+//! `replace NAME "text" "text"` in it, `remove NAME`, `exists NAME`, `missing NAME`, `stdin "text"` for the next command, `sleep
 //! MILLISECONDS`, and `earlier-version [CREATED-AT]`: the newest entry of the history is left open, in
 //! the file of an earlier version.
 
@@ -42,24 +44,24 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use svc_mock_server::{DEVELOPER_API_KEY, Setup};
 use svc_sdk::contract::Plan;
-use svc_test_script::{Steps, Variables, at, check, parse, split, substitute};
+use svc_test_script::{Steps, Variables, at, check, parse, scripts_of, split, substitute};
 
 #[cfg(feature = "mcp")]
 use crate::mcp::McpSession;
 #[cfg(unix)]
 use crate::pty::Terminal;
 use crate::test_env::{
-    CommandOutput, FakeServer, RunningProcess, TestEnv, send_signal, sleep, start, wait_until,
+    CommandOutput, FakeServer, Printed, RunningProcess, TestEnv, send_signal, sleep, start,
+    start_printing, wait_until,
 };
 
 /// Generates a test per file of scripts.
@@ -85,7 +87,10 @@ scripts! {
     mcp,
     #[cfg(unix)]
     mock_exec,
-    output, run, sandbox,
+    output,
+    #[cfg(all(unix, feature = "preview"))]
+    preview,
+    run, sandbox,
     #[cfg(feature = "jq")]
     schema,
     submits,
@@ -97,10 +102,7 @@ scripts! {
 fn run_file(name: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command_line/scripts");
     let text = fs::read_to_string(format!("{folder}/{name}.txt")).unwrap();
-    let wanted = std::env::var("SCRIPT").unwrap_or_default();
-    let scripts = text.split("\n== ").map(|script| script.trim_start_matches("== "));
-    let scripts = scripts.filter_map(|script| script.split_once('\n'));
-    let scripts: Vec<_> = scripts.filter(|(title, _)| title.contains(&wanted)).collect();
+    let scripts = scripts_of(&text);
     let mut failed = Vec::new();
     // They mostly wait, so that some run together.
     for together in scripts.chunks(4) {
@@ -132,7 +134,7 @@ fn run_script(script: &str) {
         variables: RefCell::default(),
         servers: RefCell::default(),
         running: RefCell::default(),
-        printed: Arc::default(),
+        printed: RefCell::default(),
         stdin: Cell::default(),
         last: RefCell::default(),
         #[cfg(unix)]
@@ -174,7 +176,7 @@ struct Commands<'e> {
     servers: RefCell<BTreeMap<String, FakeServer>>,
     running: RefCell<Option<RunningProcess>>,
     /// What the command that was started with `listen$` has printed after its first line.
-    printed: Arc<Mutex<Vec<Value>>>,
+    printed: RefCell<Printed>,
     stdin: Cell<Option<String>>,
     #[cfg(unix)]
     terminal: RefCell<Option<Terminal>>,
@@ -293,21 +295,12 @@ impl Commands<'_> {
     }
 
     fn listen(&self, command: &mut Command) -> CommandOutput {
-        let mut process = start(command);
-        let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
-        let mut out = String::new();
-        stdout.read_line(&mut out).unwrap();
+        let (process, out, printed) = start_printing(command);
         if out.is_empty() {
             return process.end();
         }
-        self.printed.lock().unwrap().clear();
-        let printed = Arc::clone(&self.printed);
-        thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                printed.lock().unwrap().push(serde_json::from_str(&line).unwrap());
-            }
-        });
-        *self.running.borrow_mut() = Some(process);
+        self.printed.replace(printed);
+        self.running.replace(Some(process));
         CommandOutput { code: None, out, err: String::new() }
     }
 
@@ -360,9 +353,15 @@ impl Commands<'_> {
                 let metadata = fs::metadata(self.env.path(name)).unwrap();
                 json!(format!("{:o}", metadata.permissions().mode() & 0o777))
             }
-            ["printed"] => json!(*self.printed.lock().unwrap()),
+            ["printed"] => json!(*self.printed.borrow().lock().unwrap()),
             ["tree"] => json!(tree(&self.env.path(""))),
-            ["sent", server] => self.servers.borrow()[*server].sent(),
+            ["sent", server, text @ ..] => {
+                let mut sent = self.servers.borrow()[*server].sent();
+                let is_it =
+                    |sent: &Value| text.iter().all(|it| sent["head"].to_string().contains(it));
+                sent.as_array_mut().unwrap().retain(is_it);
+                sent
+            }
             _ => return None,
         };
         Some(CommandOutput { code: None, out: found.to_string(), err: String::new() })
@@ -395,7 +394,7 @@ impl Commands<'_> {
                 let more: Vec<_> = more.iter().map(|word| number(word)).collect();
                 let times = more.first().copied().unwrap_or(1);
                 let retry_after = more.get(1).copied().unwrap_or_default();
-                self.env.add_fault_with(operation, kind, times, retry_after);
+                self.env.add_fault(operation, kind, times, retry_after);
             }
             ["delay", operation, milliseconds, times @ ..] => {
                 let times = times.first().map_or(1, |times| number(times));
@@ -420,6 +419,10 @@ impl Commands<'_> {
                 self.write(name, &lines_of(block));
                 let mode = fs::Permissions::from_mode(0o755);
                 fs::set_permissions(self.env.path(name), mode).unwrap();
+            }
+            ["replace", name, from, to] => {
+                let text = fs::read_to_string(self.env.path(name)).unwrap();
+                self.write(name, &text.replace(&text_of(from), &text_of(to)));
             }
             ["remove", name] => {
                 let path = self.env.path(name);
@@ -465,7 +468,9 @@ impl Commands<'_> {
 
     #[cfg(unix)]
     fn start_on_terminal(&self, mut command: Command) {
-        command.env("TERM", "xterm-256color");
+        if !command.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm-256color");
+        }
         self.answered.set(0);
         *self.terminal.borrow_mut() = Some(Terminal::start(command, 200));
     }
@@ -516,8 +521,9 @@ fn by_rules(lines: &[String]) -> FakeServer {
     FakeServer::answering_requests(move |request| {
         let mut words = request.split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let calls = |name: &str| request.contains(&format!("\"method\":\"{name}"));
         let fits = |rule: &&[String; 4]| {
-            (rule[0] == "*" || rule[0] == method) && path.contains(rule[1].as_str())
+            (rule[0] == "*" || rule[0] == method) && (path.contains(&rule[1]) || calls(&rule[1]))
         };
         let found = rules.iter().find(fits).map(|[_, _, status, body]| (status, body));
         let (status, body) = found.unwrap_or_else(|| panic!("no answer to {method} {path}"));
@@ -525,6 +531,9 @@ fn by_rules(lines: &[String]) -> FakeServer {
             let (name, value) = line.split_once(": ")?;
             name.eq_ignore_ascii_case("host").then(|| value.trim().to_owned())
         });
+        let message = request.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let message: Value = serde_json::from_str(message).unwrap_or_default();
+        let body = body.replace("REQUEST-ID", &message["id"].to_string());
         (status.clone(), body.replace("HOST", &host.unwrap_or_default()))
     })
 }

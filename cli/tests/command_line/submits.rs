@@ -53,8 +53,7 @@ fn the_journal_contains_no_secret_and_no_user_text_but_the_label() {
     let prompt = format!("{label}canary");
     for (no_labels, is_kept) in [("", true), ("1", false)] {
         let env = TestEnv::new();
-        let words = ["image", "generate", "--model", "image-i", "--metadata", "who=canary"];
-        let mut command = env.open_surface(words);
+        let mut command = env.open_surface("image generate --model image-i --metadata who=canary");
         command.args(["--prompt", &prompt, "--timeout", "1"]).env("SVC_NO_LABELS", no_labels);
         CommandOutput::of(&mut command).assert_exit(9);
         std::fs::write(env.path("m.csv"), format!("model,prompt\nimage-i,{prompt}\n")).unwrap();

@@ -1,7 +1,7 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -28,46 +28,6 @@ pub(crate) struct CommandOutput {
     pub(crate) err: String,
 }
 
-pub(crate) trait Words {
-    fn words(&self) -> Vec<String>;
-}
-
-impl Words for str {
-    fn words(&self) -> Vec<String> {
-        shell_words::split(self).unwrap()
-    }
-}
-
-impl Words for String {
-    fn words(&self) -> Vec<String> {
-        self.as_str().words()
-    }
-}
-
-impl Words for [&str] {
-    fn words(&self) -> Vec<String> {
-        self.iter().map(ToString::to_string).collect()
-    }
-}
-
-impl Words for Vec<&str> {
-    fn words(&self) -> Vec<String> {
-        self.as_slice().words()
-    }
-}
-
-impl<const N: usize> Words for [&str; N] {
-    fn words(&self) -> Vec<String> {
-        self.as_slice().words()
-    }
-}
-
-impl<T: Words + ?Sized> Words for &T {
-    fn words(&self) -> Vec<String> {
-        (**self).words()
-    }
-}
-
 impl TestEnv {
     pub(crate) fn new() -> Self {
         Self::with(Setup::default().speed("50".parse().unwrap()))
@@ -87,13 +47,13 @@ impl TestEnv {
         self.home.path().join(name)
     }
 
-    pub(crate) fn open_surface(&self, words: impl Words) -> Command {
+    pub(crate) fn open_surface(&self, words: impl AsRef<str>) -> Command {
         let mut command = self.unconfigured(words);
         command.env("SVC_BASE_URL", self.mock.base_url()).env("SVC_OPEN_API_KEY", OPEN_API_KEY);
         command
     }
 
-    pub(crate) fn developer_surface(&self, words: impl Words) -> Command {
+    pub(crate) fn developer_surface(&self, words: impl AsRef<str>) -> Command {
         let mut command = unconfigured(self.home.path(), words);
         command
             .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
@@ -102,19 +62,19 @@ impl TestEnv {
         command
     }
 
-    pub(crate) fn developer(&self, words: impl Words) -> CommandOutput {
+    pub(crate) fn developer(&self, words: impl AsRef<str>) -> CommandOutput {
         CommandOutput::of(&mut self.developer_surface(words))
     }
 
-    pub(crate) fn unconfigured(&self, words: impl Words) -> Command {
+    pub(crate) fn unconfigured(&self, words: impl AsRef<str>) -> Command {
         unconfigured(self.home.path(), words)
     }
 
-    pub(crate) fn run(&self, words: impl Words) -> CommandOutput {
+    pub(crate) fn run(&self, words: impl AsRef<str>) -> CommandOutput {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
-    pub(crate) fn run_unconfigured(&self, words: impl Words) -> CommandOutput {
+    pub(crate) fn run_unconfigured(&self, words: impl AsRef<str>) -> CommandOutput {
         CommandOutput::of(&mut self.unconfigured(words))
     }
 
@@ -128,12 +88,10 @@ impl TestEnv {
         run.assert_exit(0).json()["id"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
-        self.add_fault_with(operation, kind, times, 0);
-    }
-
-    pub(crate) fn add_fault_with(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
-        let fault = json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": seconds});
+    /// Adds a fault of a kind, or one with the code of an error: `error:job_not_found`.
+    pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
+        let (kind, code) = kind.split_once(':').map_or((kind, None), |(kind, it)| (kind, Some(it)));
+        let fault = json!({"operation": operation, "kind": kind, "code": code, "times": times, "retry_after_seconds": seconds});
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
@@ -195,70 +153,81 @@ impl TestEnv {
     }
 }
 
-/// A server that sends the same response to all requests.
+/// A server that sends the same response to all requests, unless it is told how to answer each.
 pub(crate) struct FakeServer {
     pub(crate) url: String,
-    pub(crate) heads: Arc<Mutex<Vec<String>>>,
+    /// The requests, each with its answer.
+    pub(crate) requests: Arc<Mutex<Vec<(String, String)>>>,
     response: Arc<Mutex<String>>,
 }
 
 impl FakeServer {
     pub(crate) fn answering(status: &str, body: &str) -> Self {
+        Self::at("127.0.0.1:0", status, body)
+    }
+
+    pub(crate) fn at(address: &str, status: &str, body: &str) -> Self {
         let response = Arc::new(Mutex::new(response(status, body)));
         let current = Arc::clone(&response);
-        Self::start(response, move |_| current.lock().unwrap().clone())
+        Self::start(address, response, move |_| current.lock().unwrap().clone())
     }
 
     pub(crate) fn silent() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         thread::spawn(move || listener.incoming().collect::<Vec<_>>());
-        Self { url, heads: Arc::default(), response: Arc::default() }
+        Self { url, requests: Arc::default(), response: Arc::default() }
     }
 
-    pub(crate) fn answering_each(
-        respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
+    pub(crate) fn answering_requests(
+        respond: impl Fn(&str) -> (String, String) + Send + 'static,
     ) -> Self {
-        Self::answering_requests(move |request| {
-            respond(request.split_once("\r\n\r\n").map_or("", |(_, body)| body))
-        })
-    }
-
-    pub(crate) fn answering_requests<S: AsRef<str>>(
-        respond: impl Fn(&str) -> (S, String) + Send + 'static,
-    ) -> Self {
-        Self::start(Arc::default(), move |request| {
+        Self::start("127.0.0.1:0", Arc::default(), move |request| {
             let (status, body) = respond(request);
-            response(status.as_ref(), &body)
+            response(&status, &body)
         })
     }
 
     fn start(
+        address: &str,
         response: Arc<Mutex<String>>,
         respond: impl Fn(&str) -> String + Send + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind(address).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let received = Arc::clone(&heads);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let received = Arc::clone(&requests);
         thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
                 let request = read_request(&mut stream);
                 let response = respond(&request);
-                received.lock().unwrap().push(request);
+                received.lock().unwrap().push((request, response.clone()));
                 let _ = stream.write_all(response.as_bytes());
             }
         });
-        Self { url, heads, response }
+        Self { url, requests, response }
     }
 
     pub(crate) fn answer(&self, status: &str, body: &str) {
         *self.response.lock().unwrap() = response(status, body);
     }
 
+    /// Returns the requests that were answered with a success.
+    pub(crate) fn accepted(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let accepted = requests.iter().filter(|(_, answer)| answer.starts_with("HTTP/1.1 2"));
+        accepted.map(|(request, _)| request.clone()).collect()
+    }
+
+    /// Waits until that many requests were accepted.
+    pub(crate) fn accepts(&self, requests: usize) {
+        wait_until(&format!("{requests} requests"), || self.accepted().len() >= requests);
+        assert_eq!(self.accepted().len(), requests);
+    }
+
     pub(crate) fn sent(&self) -> Value {
-        let heads = self.heads.lock().unwrap();
-        let request = |head: &String| {
+        let requests = self.requests.lock().unwrap();
+        let request = |(head, _): &(String, String)| {
             let key = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(": ")?;
                 name.eq_ignore_ascii_case("idempotency-key").then(|| value.to_owned())
@@ -266,7 +235,7 @@ impl FakeServer {
             let body = head.split_once("\r\n\r\n").map_or("", |(_, body)| body);
             json!({"line": head.lines().next(), "head": head, "key": key, "body": serde_json::from_str::<Value>(body).ok()})
         };
-        heads.iter().map(request).collect()
+        requests.iter().map(request).collect()
     }
 }
 
@@ -299,9 +268,10 @@ fn response(status: &str, body: &str) -> String {
     )
 }
 
-pub(crate) fn unconfigured(home: &Path, words: impl Words) -> Command {
+pub(crate) fn unconfigured(home: &Path, words: impl AsRef<str>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
-    command.args(words.words()).env_clear().current_dir(home).stdin(Stdio::null());
+    let words = shell_words::split(words.as_ref()).unwrap();
+    command.args(words).env_clear().current_dir(home).stdin(Stdio::null());
     for keep in ["PATH", "SYSTEMROOT", "LLVM_PROFILE_FILE"] {
         if let Some(value) = std::env::var_os(keep) {
             command.env(keep, value);
@@ -385,6 +355,25 @@ impl Drop for RunningProcess {
 
 pub(crate) fn start(command: &mut Command) -> RunningProcess {
     RunningProcess(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// The JSON of the lines that a command has printed after its first one.
+pub(crate) type Printed = Arc<Mutex<Vec<Value>>>;
+
+/// Starts a command, and waits for the first line of its output.
+pub(crate) fn start_printing(command: &mut Command) -> (RunningProcess, String, Printed) {
+    let mut process = start(command);
+    let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let printed = Printed::default();
+    let received = Arc::clone(&printed);
+    thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            received.lock().unwrap().push(serde_json::from_str(&line).unwrap());
+        }
+    });
+    (process, line, printed)
 }
 
 pub(crate) fn interrupt(child: &RunningProcess) {

@@ -1,5 +1,7 @@
 //! `svc webhook`: what scripts cannot say.
 
+#[cfg(feature = "sqlite")]
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::test_env::{CommandOutput, TestEnv};
@@ -36,25 +38,25 @@ fn the_password_of_a_server_is_not_shown() {
 #[cfg(feature = "sqlite")]
 #[test]
 fn several_listeners_share_the_forwarding_of_one_store() {
-    use crate::listen_env::{Listener, Target, deliver, job, listen};
+    use crate::listen_env::{Listener, deliver, job, listen};
+    use crate::test_env::FakeServer;
 
     let env = TestEnv::new();
-    let target = Target::start();
-    let words = ["--forward-to", &target.url, "--store", "sqlite:events.db"];
-    let listeners = [0, 1, 2].map(|_| Listener::start(&mut listen(&env, words)));
+    let target = FakeServer::answering("200 OK", "");
+    let words = format!("--forward-to {} --store sqlite:events.db", target.url);
+    let listeners = [0, 1, 2].map(|_| Listener::start(&mut listen(&env, &words)));
     for number in 0..30 {
         let event = job(&format!("job_{number}"));
         for listener in [&listeners[number % 3], &listeners[(number + 1) % 3]] {
             assert_eq!(deliver(listener.url(), &event), 200);
         }
     }
-    target.receives(30);
+    target.accepts(30);
     for listener in listeners {
         listener.receives(20);
         listener.end().assert_exit(0);
     }
-    let mut bodies: Vec<_> = target.seen().into_iter().map(|(_, body)| body).collect();
-    bodies.sort();
-    bodies.dedup();
-    assert_eq!(bodies.len(), 30);
+    let sent = target.sent();
+    let bodies = sent.as_array().unwrap().iter().map(|sent| sent["body"].to_string());
+    assert_eq!(bodies.collect::<BTreeSet<_>>().len(), 30);
 }

@@ -36,9 +36,10 @@ pub(super) struct Manifest {
     path: PathBuf,
     rows: RowFile,
     defaults: LineDefaults,
-    /// The operations that items were submitted with, by the hashes of their ids.
-    submitted: HashMap<u128, Operation>,
-    kinds: HashMap<String, Operation>,
+    /// The operations that items were submitted with, which stay theirs, by the hashes of their ids.
+    pub(super) submitted: HashMap<u128, Operation>,
+    /// The operations of models.
+    pub(super) kinds: HashMap<String, Operation>,
     columns: Option<Columns>,
     fields: BTreeMap<&'static str, Fields>,
     header_lines: u32,
@@ -72,11 +73,6 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Sets the operations that items were submitted with, which stay theirs.
-    pub(super) fn set_submitted(&mut self, operations: HashMap<u128, Operation>) {
-        self.submitted = operations;
-    }
-
     /// Returns the columns that are not known as fields of an operation.
     pub(super) fn unknown_columns(&self, operation: &str) -> Vec<&str> {
         let (Some(columns), Some(fields)) = (&self.columns, self.fields.get(operation)) else {
@@ -88,10 +84,6 @@ impl Manifest {
 
     pub(super) const fn is_spreadsheet(&self) -> bool {
         self.columns.is_some()
-    }
-
-    pub(super) fn set_kinds(&mut self, kinds: HashMap<String, Operation>) {
-        self.kinds = kinds;
     }
 
     /// Returns the models of the lines that were not submitted. Lines that are not valid are left out.

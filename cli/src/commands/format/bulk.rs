@@ -11,11 +11,10 @@ use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::handle::QueueResource;
 use svc_sdk::types::QueueItem;
 
-use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
+use crate::args::{FormatFields, JsonField, ReceiptArgs, SubmitOptions, headings};
 use crate::commands::format::items::{self, BulkItem, ColumnOptions};
 use crate::commands::format::{check_exists, operation_of};
 use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
-use crate::follow::ReceiptMode;
 use crate::input::{check_single_stdin_reader, read_text};
 use crate::journal::RequestHash;
 use crate::request::SubmitRequest;
@@ -115,7 +114,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         check_exists(session, &args.format).await?;
     }
     let request = SubmitRequest { noun: "bulk queue", operation, segments, body };
-    let (receipt_mode, source) = (ReceiptMode::default(), Some(json!(source)));
+    let (receipt_mode, source) = (ReceiptArgs::default(), Some(json!(source)));
     let ran =
         submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source);
     let is_noted = !session.is_sandbox() && !spending.journal.no_journal;

@@ -122,7 +122,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         check_exists(session, &args.format).await?;
     }
     let request = SubmitRequest { noun: "Format run", operation, segments, body };
-    let receipt_mode = args.start.receipt_mode.into();
+    let receipt_mode = args.start.receipt_mode;
     submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode).await
 }
 

@@ -2,8 +2,7 @@
 //! has received.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use http::HeaderMap;
@@ -309,30 +308,21 @@ pub(crate) struct Replay {
     #[arg(long)]
     dead: bool,
     /// All finished events that were received at or after this time, such as 2026-01-05T10:00:00Z
-    #[arg(long, value_name = "TIME")]
-    since: Option<Time>,
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<Timestamp>,
     /// Only events that were received before this time [default: now]
-    #[arg(long, value_name = "TIME", requires = "since")]
-    until: Option<Time>,
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "since")]
+    until: Option<Timestamp>,
 }
 
-/// A time in RFC 3339, or a date, which is its beginning in UTC.
-#[derive(Clone, Copy, Debug)]
-struct Time(Timestamp);
-
-impl FromStr for Time {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let date = || {
-            let date: jiff::civil::Date = text.parse().ok()?;
-            let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-            Some(midnight.timestamp())
-        };
-        let time = text.parse().ok().or_else(date);
-        time.map(Self)
-            .ok_or_else(|| "expected a time such as 2026-01-05T10:00:00Z, or a date".to_owned())
-    }
+/// Parses a time in RFC 3339, or a date, which is its beginning in UTC.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    let date = || {
+        let date: jiff::civil::Date = text.parse().ok()?;
+        Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+    };
+    let time = text.parse().ok().or_else(date);
+    time.ok_or_else(|| "expected a time such as 2026-01-05T10:00:00Z, or a date".to_owned())
 }
 
 pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
@@ -347,8 +337,8 @@ pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failur
     if args.dead {
         changes.push(Change::ReplayDead);
     }
-    if let Some(Time(since)) = args.since {
-        let until = args.until.map_or_else(clock::now, |Time(until)| until);
+    if let Some(since) = args.since {
+        let until = args.until.unwrap_or_else(clock::now);
         if until <= since {
             return Err(Failure::usage("invalid --until: expected a time after --since"));
         }
@@ -370,27 +360,18 @@ pub(crate) struct Purge {
     #[command(flatten)]
     store: StoreArgs,
     /// Minimum time since the event became handled or dead, such as 12h or 30d
-    #[arg(long, value_name = "AGE", default_value = "7d")]
-    older_than: Age,
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = parse_age)]
+    older_than: u64,
 }
 
-/// An age: a number with `s`, `m`, `h` or `d`, or a number of seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Age(Duration);
-
-impl FromStr for Age {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let seconds = parse_seconds(text, "smhd");
-        let seconds = seconds.ok_or("expected an age such as 90s, 15m, 12h or 30d")?;
-        Ok(Self(Duration::from_secs(seconds)))
-    }
+/// Parses an age: a number with `s`, `m`, `h` or `d`, or a number of seconds.
+fn parse_age(text: &str) -> Result<u64, &'static str> {
+    parse_seconds(text, "smhd").ok_or("expected an age such as 90s, 15m, 12h or 30d")
 }
 
 async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
     let address = args.store.resolve(session)?;
-    let purged = address.change(&Change::Purge(args.older_than.0.as_secs())).await?;
+    let purged = address.change(&Change::Purge(args.older_than)).await?;
     print_count(session, "purged", purged)
 }
 
@@ -408,12 +389,11 @@ mod tests {
 
     #[test]
     fn ages_have_a_unit_or_are_seconds() {
-        let age = |text: &str| text.parse().map(|Age(age)| age.as_secs());
-        assert_eq!(age("30d"), Ok(30 * 86_400));
-        assert_eq!(age("12h"), Ok(12 * 3600));
-        assert_eq!(age("0"), Ok(0));
+        for (text, seconds) in [("30d", 30 * 86_400), ("12h", 12 * 3600), ("0", 0)] {
+            assert_eq!(parse_age(text), Ok(seconds));
+        }
         for wrong in ["", "d", "-1d", "1w", "99999999999999999999d"] {
-            assert!(age(wrong).is_err(), "{wrong}");
+            assert!(parse_age(wrong).is_err(), "{wrong}");
         }
     }
 }

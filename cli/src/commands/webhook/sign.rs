@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 use svc_webhook_verify::{
-    DeliveryHeaders, Event, SignatureHeaders, Signer, VerifiedSignature, Verifier, VerifyError,
+    DeliveryHeaders, Event, Signer, VerifiedSignature, Verifier, VerifyError,
 };
 
 use crate::args::SecretArgs;
@@ -44,25 +44,19 @@ pub(super) fn sign(session: &Session, args: &Sign) -> Result<(), Failure> {
     let body = read_file("FILE", &args.body)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
-    session.printer.print_item(&Signed::from(headers), |signed| {
+    let signed = Signed {
+        timestamp: headers.timestamp().to_owned(),
+        signature: headers.signature().to_owned(),
+        fingerprint: headers.fingerprint().to_owned(),
+        headers: headers.pairs().map(|(name, value)| (name, value.to_owned())).into(),
+    };
+    session.printer.print_item(&signed, |signed| {
         let mut table = Table::key_value();
         for (name, value) in &signed.headers {
             table.field(name, Some(value));
         }
         table
     })
-}
-
-impl From<SignatureHeaders> for Signed {
-    fn from(headers: SignatureHeaders) -> Self {
-        let pairs = headers.pairs().map(|(name, value)| (name, value.to_owned()));
-        Self {
-            timestamp: headers.timestamp().to_owned(),
-            signature: headers.signature().to_owned(),
-            fingerprint: headers.fingerprint().to_owned(),
-            headers: pairs.into(),
-        }
-    }
 }
 
 #[derive(Args, Debug)]

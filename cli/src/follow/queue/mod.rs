@@ -13,12 +13,12 @@ use svc_sdk::handle::{FormatRun, Handle, QueueResource};
 use svc_sdk::types::{Queue, RequestId};
 use svc_sdk::{Error, Update, Updates};
 
-use crate::args::SurfaceChoice;
+use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Failure, SuggestedCommand};
 use crate::follow::queue::report::{FinishedItem, FinishedQueue};
 use crate::follow::run::{RunKind, terminal_receipt};
-use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped};
+use crate::follow::{OnProgress, ResourceKind, Stopped};
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
@@ -196,7 +196,7 @@ impl ResourceKind for QueueResource {
         handle: &Handle<Self>,
         session: &Session,
         finished: FinishedQueue,
-        _: ReceiptMode,
+        _: ReceiptArgs,
     ) -> Result<(), Failure> {
         let printed = session.printer.print_list(&finished.items, report::results);
         // The result of the queue decides the exit code, even if printing failed.

@@ -8,17 +8,16 @@ use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Handle, RunHandle, RunReso
 use svc_sdk::types::{FormatRef, RequestId, RunReceipt, RunStatusPayload, Usd};
 use svc_sdk::{Error, Update, Updates};
 
-use crate::args::SurfaceChoice;
+use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Failure, SuggestedCommand};
 use crate::follow::run::report::RunSummary;
-use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
+use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
 use crate::output::object::Shown;
 use crate::output::values::money;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
-use crate::resource::Outcome;
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -44,16 +43,6 @@ macro_rules! by_kind {
     };
 }
 pub(crate) use by_kind;
-
-pub(crate) fn outcome_of(status: &RunStatus) -> Option<Outcome> {
-    match status {
-        RunStatus::Completed => Some(Outcome::Completed),
-        RunStatus::Failed => Some(Outcome::Failed),
-        RunStatus::Canceled => Some(Outcome::Canceled),
-        RunStatus::Skipped => Some(Outcome::Skipped),
-        _ => None,
-    }
-}
 
 impl<K: RunKind> ResourceKind for K {
     type Finished = FinishedRun;
@@ -151,14 +140,14 @@ impl<K: RunKind> ResourceKind for K {
         handle: &Handle<Self>,
         session: &Session,
         mut finished: FinishedRun,
-        receipt_mode: ReceiptMode,
+        receipt_mode: ReceiptArgs,
     ) -> Result<(), Failure> {
         let printer = &session.printer;
         let receipt = &finished.result;
         let printed = match &receipt.output {
             Some(output)
                 if receipt.status == RunStatus::Completed
-                    && receipt_mode == ReceiptMode::OutputOnly
+                    && !receipt_mode.receipt
                     && printer.is_table_by_default() =>
             {
                 let printed = printer.print_value(output, || report::finished(&finished));

@@ -21,7 +21,6 @@ const KEYS: [&str; 8] = [
     "↑↓ move",
 ];
 
-/// What the keys do, for the help.
 pub(super) const KEY_HELP: [(&str, &str); 10] = [
     ("↑ ↓ k j", "select another job"),
     ("PgUp PgDn Home End", "move faster"),
@@ -35,14 +34,12 @@ pub(super) const KEY_HELP: [(&str, &str); 10] = [
     ("ctrl-c", "leave, and print how to watch again"),
 ];
 
-/// The maximum number of lines of a message.
 const MAX_MESSAGE_LINES: usize = 3;
 
 /// Values that the screen shows besides the model.
 pub(super) struct Context {
     pub(super) age: Box<dyn Fn(&JobRow) -> String>,
     pub(super) is_colored: bool,
-    /// The folder that the key `d` downloads to.
     pub(super) folder: String,
 }
 
@@ -132,7 +129,6 @@ fn lasting_message(model: &ViewModel) -> Option<Message> {
     Some(Message { text, is_error: false })
 }
 
-/// Joins as many of the first parts as fit.
 fn join_fitting(parts: impl Iterator<Item = String>, width: usize) -> String {
     let mut text = String::new();
     for part in parts {

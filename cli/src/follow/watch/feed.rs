@@ -16,30 +16,23 @@ use crate::error::Failure;
 use crate::follow::watch::model::{DownloadState, ViewModel};
 use crate::text::counted;
 
-/// The time between two reads of the list of jobs.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
-/// The number of jobs of one page.
 const PAGE_SIZE: u64 = 100;
 /// The maximum number of jobs that are shown without ids.
 const MAX_JOBS: usize = 500;
 
-/// A change of a job.
 #[derive(Debug)]
 pub(super) enum FeedEvent {
-    /// A job was read.
     Job(Box<Job>),
     /// The status of a job can no longer be read, or has not been read in time.
     JobError(JobId, Box<Error>),
-    /// The list of jobs was read.
     ListRead,
     /// The list of jobs could not be read. It is read again, unless the API key was rejected.
     ListError(Box<Error>),
 }
 
-/// The running polls, and what they report.
 #[derive(Debug)]
 pub(super) struct Feed {
-    /// The events that the polls report.
     pub(super) events: UnboundedReceiver<FeedEvent>,
     /// Aborts the polls when it is dropped.
     _polls: JoinSet<()>,
@@ -161,7 +154,6 @@ async fn read_newest<S: ClientSurface>(
     Ok(still_active)
 }
 
-/// What a task reports to the screen.
 #[derive(Debug)]
 pub(super) enum TaskEvent {
     Canceled(Box<Job>),
@@ -188,7 +180,6 @@ pub(super) async fn cancel<S: ClientSurface>(
     let _ = sender.send(event);
 }
 
-/// Downloads the files of a job, and opens them if that is asked for.
 pub(super) async fn download<S: ClientSurface>(
     client: Client<S>,
     id: JobId,
@@ -216,7 +207,6 @@ pub(super) async fn download<S: ClientSurface>(
     let _ = sender.send(event);
 }
 
-/// Opens a file with the platform's application for it.
 pub(super) async fn open(path: PathBuf, sender: UnboundedSender<TaskEvent>) {
     if let Err(reason) = open_with_default(&path).await {
         let message = format!("cannot open {}: {reason}", path.display());

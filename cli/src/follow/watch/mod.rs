@@ -32,9 +32,7 @@ use crate::session::{Access, Session, surface_choice};
 pub(crate) struct WatchOptions {
     /// The ids of the jobs, or none for all jobs of the API key, newest first.
     pub(crate) ids: Vec<String>,
-    /// How long to watch.
     pub(crate) timeout: Option<Duration>,
-    /// The folder that the key `d` downloads to.
     pub(crate) folder: PathBuf,
 }
 
@@ -57,7 +55,6 @@ pub(crate) async fn watch<S: EstimateSource>(
     run(session, access, options).await
 }
 
-/// A change of a job's status.
 #[derive(Debug, Serialize)]
 struct StatusLine<'a> {
     object: &'static str,
@@ -68,7 +65,6 @@ struct StatusLine<'a> {
     terminal: bool,
 }
 
-/// Prints a line for each change, until all jobs have ended.
 async fn run<S: ClientSurface>(
     session: &Session,
     access: &Access<S>,

@@ -9,7 +9,6 @@ use svc_sdk::types::{Job, JobId, Usd};
 use crate::journal::label;
 use crate::text::counted;
 
-/// The state of the screen.
 #[derive(Debug, Default)]
 pub(super) struct ViewModel {
     rows: Vec<JobRow>,
@@ -20,13 +19,10 @@ pub(super) struct ViewModel {
     keeps_order: bool,
     /// The index of the selected row among those that the filter leaves.
     selected: usize,
-    /// Whether the details of the selected job are shown.
     pub(super) shows_details: bool,
-    /// Whether the keys are explained.
     pub(super) shows_help: bool,
     /// What the shown rows contain.
     pub(super) filter: String,
-    /// Whether the filter is being typed.
     pub(super) is_typing: bool,
     /// Whether the service refunds failed and canceled jobs.
     pub(super) has_refunds: bool,
@@ -34,7 +30,6 @@ pub(super) struct ViewModel {
     pub(super) confirming: Option<JobId>,
     /// Whether the list of jobs was read, if no ids were given.
     pub(super) list: ListState,
-    /// The last message, shown in the bottom line.
     pub(super) message: Option<Message>,
 }
 
@@ -46,7 +41,6 @@ pub(super) struct JobRow {
     /// The job as it was last read, or `None` before that.
     pub(super) job: Option<Job>,
     pub(super) download: DownloadState,
-    /// Why its status is not known.
     pub(super) error: Option<String>,
 }
 
@@ -82,7 +76,6 @@ impl JobRow {
     }
 }
 
-/// The state of the download of a job's files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum DownloadState {
     #[default]
@@ -102,11 +95,9 @@ pub(super) enum ListState {
     #[default]
     Loading,
     Read,
-    /// It could not be read, and why.
     Failed(String),
 }
 
-/// A message in the bottom line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) text: String,
@@ -116,17 +107,14 @@ pub(super) struct Message {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyAction {
     None,
-    /// Leave the screen.
     Quit,
     /// Leave the screen as an interrupt does.
     Interrupt,
     Cancel(JobId),
-    /// Download the files of a job, and then open them if that was asked for.
     Download {
         id: JobId,
         opens: bool,
     },
-    /// Open downloaded files.
     Open(Vec<PathBuf>),
 }
 
@@ -140,7 +128,6 @@ impl ViewModel {
         model
     }
 
-    /// Adds the beginnings of the prompts of jobs.
     pub(super) fn add_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         self.labels.extend(labels);
         for row in &mut self.rows {
@@ -152,13 +139,11 @@ impl ViewModel {
         &self.rows
     }
 
-    /// Returns the rows that are shown, in their order.
     pub(super) fn visible(&self) -> Vec<&JobRow> {
         let text = self.filter.to_lowercase();
         self.rows.iter().filter(|row| text.is_empty() || row.contains(&text)).collect()
     }
 
-    /// Returns the index of the selected row.
     pub(super) fn selected(&self) -> usize {
         self.selected
     }
@@ -209,7 +194,6 @@ impl ViewModel {
         }
     }
 
-    /// Shows a message in the bottom line.
     pub(super) fn set_message(&mut self, text: impl Into<String>, is_error: bool) {
         let text = text.into();
         self.message = Some(Message { text, is_error });
@@ -360,6 +344,14 @@ mod tests {
         .unwrap()
     }
 
+    fn with_jobs(jobs: &[(&str, &str)]) -> ViewModel {
+        let mut model = ViewModel::new(&[]);
+        for (number, (id, status)) in jobs.iter().enumerate() {
+            model.update(job(id, status, &format!("2026-01-01T00:00:0{number}Z"), "0.2890"));
+        }
+        model
+    }
+
     fn ids(model: &ViewModel) -> Vec<&str> {
         model.rows().iter().map(|row| row.id.as_str()).collect()
     }
@@ -370,9 +362,7 @@ mod tests {
 
     #[test]
     fn new_jobs_appear_at_the_top_and_the_selection_stays_on_its_job() {
-        let mut model = ViewModel::new(&[]);
-        model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
-        model.update(job("job_2", "queued", "2026-01-01T00:00:02Z", "0.1000"));
+        let mut model = with_jobs(&[("job_1", "completed"), ("job_2", "queued")]);
         assert_eq!(ids(&model), ["job_2", "job_1"]);
         press(&mut model, KeyCode::Down);
         model.update(job("job_3", "queued", "2026-01-01T00:00:03Z", "0.1000"));
@@ -389,11 +379,9 @@ mod tests {
 
     #[test]
     fn refunded_jobs_do_not_count_as_spent() {
-        let mut model = ViewModel::new(&[]);
+        let mut model =
+            with_jobs(&[("job_1", "completed"), ("job_2", "failed"), ("job_3", "processing")]);
         model.has_refunds = true;
-        for (id, status) in [("job_1", "completed"), ("job_2", "failed"), ("job_3", "processing")] {
-            model.update(job(id, status, "2026-01-01T00:00:01Z", "0.2890"));
-        }
         assert_eq!(model.total(false).to_string(), "0.5780");
         assert_eq!(model.total(true).to_string(), "0.2890");
         // The developer surface bills what a job used.
@@ -403,10 +391,8 @@ mod tests {
 
     #[test]
     fn the_filter_selects_rows_while_it_is_typed() {
-        let mut model = ViewModel::new(&[]);
-        for (id, status) in [("job_1", "completed"), ("job_2", "failed"), ("job_3", "failed")] {
-            model.update(job(id, status, "2026-01-01T00:00:01Z", "0.1000"));
-        }
+        let mut model =
+            with_jobs(&[("job_1", "completed"), ("job_3", "failed"), ("job_2", "failed")]);
         let shown = |model: &ViewModel| model.visible().len();
         press(&mut model, KeyCode::Down);
         for letter in "/Fail".chars() {
@@ -429,8 +415,7 @@ mod tests {
 
     #[test]
     fn a_cancelation_is_confirmed_first() {
-        let mut model = ViewModel::new(&[]);
-        model.update(job("job_1", "queued", "2026-01-01T00:00:01Z", "0.1000"));
+        let mut model = with_jobs(&[("job_1", "queued")]);
         assert_eq!(press(&mut model, KeyCode::Char('c')), KeyAction::None);
         assert_eq!(press(&mut model, KeyCode::Char('n')), KeyAction::None);
         assert_eq!(model.confirming, None);
@@ -447,8 +432,7 @@ mod tests {
 
     #[test]
     fn only_completed_jobs_are_downloaded_and_opened() {
-        let mut model = ViewModel::new(&[]);
-        model.update(job("job_1", "processing", "2026-01-01T00:00:01Z", "0.1000"));
+        let mut model = with_jobs(&[("job_1", "processing")]);
         assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         let id = JobId::from("job_1".to_owned());
@@ -464,20 +448,20 @@ mod tests {
     #[test]
     fn the_selection_stays_within_the_list() {
         let mut model = ViewModel::new(&[]);
-        for code in [KeyCode::Down, KeyCode::End, KeyCode::Up, KeyCode::PageDown] {
-            press(&mut model, code);
-            assert_eq!(model.selected(), 0);
+        let mut selected = |count, keys: &[KeyCode]| {
+            for number in 0..count {
+                let at = format!("2026-01-01T00:00:{number:02}Z");
+                model.update(job(&format!("job_{number}"), "queued", &at, "0.1000"));
+            }
+            keys.iter().for_each(|key| drop(press(&mut model, *key)));
+            model.selected()
+        };
+        for key in [KeyCode::Down, KeyCode::End, KeyCode::Up, KeyCode::PageDown] {
+            assert_eq!(selected(0, &[key]), 0);
         }
-        for number in 0..25 {
-            let at = format!("2026-01-01T00:00:{number:02}Z");
-            model.update(job(&format!("job_{number}"), "queued", &at, "0.1000"));
-        }
-        press(&mut model, KeyCode::PageDown);
-        assert_eq!(model.selected(), 10);
-        press(&mut model, KeyCode::End);
-        assert_eq!(model.selected(), 24);
-        press(&mut model, KeyCode::Home);
-        assert_eq!(model.selected(), 0);
+        assert_eq!(selected(25, &[KeyCode::PageDown]), 10);
+        assert_eq!(selected(0, &[KeyCode::End]), 24);
+        assert_eq!(selected(0, &[KeyCode::Home]), 0);
     }
 
     #[test]

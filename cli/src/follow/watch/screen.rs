@@ -32,12 +32,10 @@ use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
 use crate::text::sanitize;
 
-/// The time between two drawings while nothing but the ages changes.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 /// The time after which the thread that reads keys notices that the screen is closed.
 const KEY_POLL: Duration = Duration::from_millis(100);
 
-/// Shows the screen until the user leaves it.
 pub(super) async fn run<S: ClientSurface>(
     session: &Session,
     access: &Access<S>,
@@ -203,7 +201,6 @@ fn apply_feed_event(model: &mut ViewModel, event: FeedEvent) -> Option<Failure> 
 /// a panic.
 #[derive(Debug, Default)]
 struct Screen {
-    /// The lines that it shows.
     lines: Vec<String>,
     is_closed: Arc<AtomicBool>,
 }
@@ -236,7 +233,6 @@ impl Screen {
         stdout().flush()
     }
 
-    /// Starts the thread that reads the keys, as reading them blocks.
     fn keys(&self) -> UnboundedReceiver<Event> {
         let (sender, keys) = unbounded_channel();
         let is_closed = Arc::clone(&self.is_closed);

@@ -11,7 +11,6 @@ use crate::text::{sanitize, shown, wrap};
 
 /// The width from which the details stand beside the list.
 const MIN_WIDTH_FOR_SIDE_PANEL: usize = 120;
-/// What ends a style.
 const RESET: &str = "\x1b[0m";
 const REVERSE: &str = "\x1b[7m";
 const CLEAR_TO_END_OF_LINE: &str = "\x1b[K";
@@ -35,7 +34,6 @@ pub(super) fn draw(
     lines.map(|line| clear_rest(fit(&line, width), width)).collect()
 }
 
-/// Returns the number of rows that fit on a screen of that height.
 pub(super) fn page_size(height: u16) -> usize {
     usize::from(height.saturating_sub(3))
 }
@@ -139,7 +137,6 @@ fn list(
     header.into_iter().chain(shown).collect()
 }
 
-/// Reverses a line and the styles within it.
 fn reversed(line: &str) -> String {
     format!("{REVERSE}{}{RESET}", line.replace(RESET, &format!("{RESET}{REVERSE}")))
 }

@@ -27,14 +27,9 @@ pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
         local::journal(session),
     );
     let clock = surfaces::clock(&[&open, &developer]);
-    let mut checks = configured;
-    checks.extend(open.checks);
-    checks.extend(developer.checks);
-    checks.push(mcp);
-    checks.push(clock);
-    checks.push(tls);
-    checks.push(keyring);
-    checks.extend(journal);
+    let of_surfaces = open.checks.into_iter().chain(developer.checks);
+    let of_machine = [mcp, clock, tls, keyring].into_iter().chain(journal);
+    let checks: Vec<_> = configured.into_iter().chain(of_surfaces).chain(of_machine).collect();
     session.printer.print_list(&checks, table)?;
     if session.printer.is_table() {
         session.printer.note(&summary(&checks));
@@ -48,13 +43,10 @@ pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
 /// Returns what the checks say together, such as `1 problem, 2 warnings`.
 fn summary(checks: &[Check]) -> String {
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let counts =
-        [(count(CheckStatus::Failed), "problem"), (count(CheckStatus::Warning), "warning")];
-    let words: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, noun)| counted(count, noun))
-        .collect();
+    let counts = [(CheckStatus::Failed, "problem"), (CheckStatus::Warning, "warning")];
+    let counts = counts.into_iter().map(|(status, noun)| (count(status), noun));
+    let words = counts.filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
+    let words: Vec<String> = words.collect();
     match (words.join(", "), count(CheckStatus::Failed)) {
         (words, 0) if words.is_empty() => "everything works".to_owned(),
         (words, 0) => format!("everything works, with {words}"),

@@ -27,17 +27,11 @@ pub(super) struct SurfaceChecks {
     skew: Option<SignedDuration>,
 }
 
-struct CheckNames {
-    reachable: &'static str,
-    key: &'static str,
-}
-
-const fn names(surface: SurfaceChoice) -> CheckNames {
+/// Returns the names of the checks whether a surface can be reached, and accepts the key.
+const fn names(surface: SurfaceChoice) -> [&'static str; 2] {
     match surface {
-        SurfaceChoice::Open => CheckNames { reachable: "open_surface", key: "open_key" },
-        SurfaceChoice::Developer => {
-            CheckNames { reachable: "developer_surface", key: "developer_key" }
-        }
+        SurfaceChoice::Open => ["open_surface", "open_key"],
+        SurfaceChoice::Developer => ["developer_surface", "developer_key"],
     }
 }
 
@@ -47,11 +41,11 @@ pub(super) async fn check(
     is_configuration_valid: bool,
 ) -> SurfaceChecks {
     let checks = check_within_limit(session, surface, is_configuration_valid);
-    let names = names(surface);
+    let [reachable, key] = names(surface);
     tokio::time::timeout(CHECK_TIMEOUT, checks).await.unwrap_or_else(|_| SurfaceChecks {
         checks: [
-            Check::failed(names.reachable, "no response in time").next(check_url(session)),
-            Check::skipped(names.key, "not checked: no response in time"),
+            Check::failed(reachable, "no response in time").next(check_url(session)),
+            Check::skipped(key, "not checked: no response in time"),
         ],
         skew: None,
     })
@@ -62,9 +56,9 @@ async fn check_within_limit(
     surface: SurfaceChoice,
     is_configuration_valid: bool,
 ) -> SurfaceChecks {
-    let names = names(surface);
+    let [reachable, key_check] = names(surface);
     let skipped = |why: &str| SurfaceChecks {
-        checks: [Check::skipped(names.reachable, why), Check::skipped(names.key, why)],
+        checks: [Check::skipped(reachable, why), Check::skipped(key_check, why)],
         skew: None,
     };
     if !is_configuration_valid {
@@ -74,7 +68,7 @@ async fn check_within_limit(
     let key = match find_key(session, surface, &url).await {
         Ok(key) => key,
         Err(check) => {
-            let reachable = Check::skipped(names.reachable, "not checked without a key");
+            let reachable = Check::skipped(reachable, "not checked without a key");
             return SurfaceChecks { checks: [reachable, check], skew: None };
         }
     };
@@ -85,8 +79,8 @@ async fn check_within_limit(
     let (checks, headers) = match &probed {
         Ok(Ok(headers)) => (
             [
-                Check::ok(names.reachable, reached),
-                Check::ok(names.key, format!("accepted: {}", with_origin(&key))),
+                Check::ok(reachable, reached),
+                Check::ok(key_check, format!("accepted: {}", with_origin(&key))),
             ],
             Some(headers),
         ),
@@ -96,8 +90,8 @@ async fn check_within_limit(
         ),
         Err(failure) => (
             [
-                Check::failed(names.reachable, failure.headline()).next(check_url(session)),
-                Check::skipped(names.key, "not checked: the URL is not that of the service"),
+                Check::failed(reachable, failure.headline()).next(check_url(session)),
+                Check::skipped(key_check, "not checked: the URL is not that of the service"),
             ],
             None,
         ),
@@ -113,7 +107,7 @@ async fn find_key(
     surface: SurfaceChoice,
     url: &str,
 ) -> Result<ConfiguredKey, Check> {
-    let name = names(surface).key;
+    let [_, name] = names(surface);
     let (global, base_url) = (session.global.clone(), url.to_owned());
     let found =
         run_blocking(move || Session::without_logging(global)?.find_key(surface, &base_url)).await;
@@ -141,28 +135,28 @@ fn failed_request(
     reached: String,
     used: &ConfiguredKey,
 ) -> [Check; 2] {
-    let names = names(surface);
+    let [reachable, key_check] = names(surface);
     let key = with_origin(used);
     let why = sanitize(&message(error));
     if error.is_unauthorized() {
         return [
-            Check::ok(names.reachable, reached),
-            Check::failed(names.key, format!("rejected: {key}: {why}"))
+            Check::ok(reachable, reached),
+            Check::failed(key_check, format!("rejected: {key}: {why}"))
                 .next(replace_key(session, surface, used)),
         ];
     }
     if error.status() == Some(403) {
         let message = format!("without permission for this request: {key}: {why}");
         return [
-            Check::ok(names.reachable, reached),
-            Check::warning(names.key, message).next("use a key with the scopes that you need"),
+            Check::ok(reachable, reached),
+            Check::warning(key_check, message).next("use a key with the scopes that you need"),
         ];
     }
-    let unchecked = Check::skipped(names.key, format!("not checked: {key}"));
+    let unchecked = Check::skipped(key_check, format!("not checked: {key}"));
     // A web page, such as that of a proxy, does not come from the service.
     let is_busy = matches!(error.status(), Some(502..=504)) && !error.is_web_page();
     if error.is_rate_limited() || is_busy {
-        let check = Check::warning(names.reachable, format!("{url} is busy: {why}"));
+        let check = Check::warning(reachable, format!("{url} is busy: {why}"));
         let next = format!("{}, a little later", session.command(&["doctor"]));
         return [check.next(next), unchecked];
     }
@@ -170,7 +164,7 @@ fn failed_request(
         true => why,
         false => format!("{url}: {why}"),
     };
-    let check = Check::failed(names.reachable, message);
+    let check = Check::failed(reachable, message);
     [check.next(check_url(session)), unchecked]
 }
 
