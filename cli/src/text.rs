@@ -82,12 +82,15 @@ fn to_ascii(text: &str) -> String {
     })
 }
 
-/// Returns the name that differs from a word in at most two letters, and in the fewest.
+/// Returns the name that differs from a word in the fewest letters: in at most two, and in less than half
+/// of its own. Of equals, one of the same length is nearest: its letters have changed places.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let distances = names.into_iter().map(|name| (strsim::damerau_levenshtein(name, &word), name));
-    let nearest = distances.min_by_key(|(distance, _)| *distance);
-    nearest.filter(|(distance, _)| *distance <= 2).map(|(_, name)| name)
+    let is_near = |(distance, name): &(usize, &str)| *distance <= 2 && distance * 2 < name.len();
+    let near = distances.filter(is_near);
+    near.min_by_key(|(distance, name)| (*distance, name.len().abs_diff(word.len())))
+        .map(|(_, name)| name)
 }
 
 /// Breaks text into lines between words. A word that is longer than the width, such as a URL, stays whole.

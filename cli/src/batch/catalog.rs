@@ -1,6 +1,6 @@
 //! The models of a batch, looked up before anything is submitted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use svc_sdk::Open;
 use svc_sdk::contract::Operation;
@@ -8,7 +8,7 @@ use svc_sdk::contract::Operation;
 use super::manifest::{Manifest, Models};
 use crate::error::{Failure, Suggestion};
 use crate::session::Session;
-use crate::text::{counted, nearest, sanitize};
+use crate::text::{nearest, sanitize};
 
 /// The catalog of models, read when it is needed for the first time.
 pub(super) struct Catalog<'a> {
@@ -27,7 +27,7 @@ impl<'a> Catalog<'a> {
         let mut catalog = Self { session, models, kinds: None };
         if !catalog.models.without_operation.is_empty() {
             catalog.read().await?;
-            catalog.check_known(catalog.models.without_operation.iter().map(String::as_str))?;
+            catalog.check_known(&catalog.models.without_operation)?;
             manifest.kinds = catalog.kinds.clone().unwrap_or_default();
         }
         Ok(catalog)
@@ -41,7 +41,7 @@ impl<'a> Catalog<'a> {
         if self.kinds.is_none() && self.models.without_operation.is_empty() {
             self.read().await?;
         }
-        self.check_known(self.models.named.iter().map(String::as_str))
+        self.check_known(&self.models.named)
     }
 
     async fn read(&mut self) -> Result<(), Failure> {
@@ -64,23 +64,16 @@ impl<'a> Catalog<'a> {
         Ok(())
     }
 
-    fn check_known<'m>(&self, models: impl Iterator<Item = &'m str>) -> Result<(), Failure> {
+    fn check_known(&self, models: &BTreeMap<String, String>) -> Result<(), Failure> {
         let Some(kinds) = self.kinds.as_ref().filter(|it| !it.is_empty()) else { return Ok(()) };
-        let unknown: Vec<&str> = models.filter(|model| !kinds.contains_key(*model)).collect();
-        let Some(first) = unknown.first() else { return Ok(()) };
-        let why = match unknown.as_slice() {
-            [model] => format!("the model `{model}` is not in the catalog"),
-            _ => format!(
-                "{} are not in the catalog: {}",
-                counted(unknown.len(), "model"),
-                unknown.join(", ")
-            ),
-        };
-        let failure = Failure::usage(why);
-        let failure = match nearest(first, kinds.keys().map(String::as_str)) {
-            Some(known) => failure.hint(format!("did you mean {known}?")),
-            None => failure,
-        };
+        let unknown = models.iter().filter(|(model, _)| !kinds.contains_key(*model));
+        let mut whys = unknown.map(|(model, place)| {
+            let known = nearest(model, kinds.keys().map(String::as_str));
+            let guess = known.map(|known| format!(": did you mean {known}?")).unwrap_or_default();
+            format!("{place}the model `{model}` is not in the catalog{guess}")
+        });
+        let Some(first) = whys.next() else { return Ok(()) };
+        let failure = whys.fold(Failure::usage(first), Failure::issue);
         Err(failure
             .hint(Suggestion::from("list the models with `").svc(["model", "list"]).then("`")))
     }

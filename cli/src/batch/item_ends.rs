@@ -16,6 +16,7 @@ use super::plan::{Index, Item, NextStep};
 use super::report::item_json;
 use super::requests::{error_json, stops_polling};
 use super::runner::{MAX_TOGETHER, Runner};
+use super::spent::Spent;
 use super::summary::DropReason;
 use crate::clock;
 use crate::error::{Exit, Failure};
@@ -199,8 +200,7 @@ impl Runner<'_> {
             let was_submitted = item.record.generation > 0;
             if is_new && reason.is_limit() && !was_submitted {
                 // Its line need not be read.
-                let line = source.manifest.number_at(item.position);
-                self.summary.leave_out(reason, line);
+                self.summary.leave_out(reason, index);
                 continue;
             }
             let id = source.line(index)?.id;
@@ -235,7 +235,6 @@ impl Runner<'_> {
     fn leave_out(&mut self, ending: Ending, reason: DropReason) -> Result<(), Failure> {
         let Ending { index, id, entry } = ending;
         let item = self.source.item(index)?;
-        let line = self.source.manifest.number_at(item.position);
         // One that had been submitted before would look as if that was its end.
         if item.record.generation > 0 && item.record.status() != Some(Status::NotSubmitted) {
             let generation = entry.map_or(item.record.generation, |entry| entry.generation);
@@ -243,7 +242,7 @@ impl Runner<'_> {
             let end = ItemEnd { id, generation, result, at: clock::now() };
             self.notes.push(Note::Outcome(Box::new(end)));
         }
-        self.summary.leave_out(reason, line);
+        self.summary.leave_out(reason, index);
         self.set_ended(index);
         Ok(())
     }
@@ -276,11 +275,9 @@ impl Runner<'_> {
                 Some(attempt) if is_resumed => attempt.spent,
                 // It had ended in an earlier run, and is counted.
                 None if is_resumed => now,
-                _ => Usd::ZERO,
+                _ => Spent::default(),
             };
-            let spent = self.summary.spent.checked_add(now);
-            let spent = spent.and_then(|spent| spent.checked_sub(before));
-            self.summary.spent = spent.unwrap_or(self.summary.spent);
+            self.summary.spent.replace(before, now);
         }
         source.take_charge(index);
         self.ended.push(item_json(&id, item.is_run, status.as_str(), entry, Some(&result)));

@@ -18,6 +18,7 @@ mod requests;
 mod runner;
 mod setup;
 mod source;
+mod spent;
 mod status;
 mod summary;
 

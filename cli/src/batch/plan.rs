@@ -8,6 +8,7 @@ use svc_sdk::types::Usd;
 use super::journal::{Quota, Record, Records, Status, hash_id};
 use super::manifest::{Line, Manifest};
 use super::options::BatchOptions;
+use super::spent::Spent;
 use crate::args::SurfaceChoice;
 use crate::error::{Failure, Suggestion};
 use crate::request::rows::RecordPosition;
@@ -45,7 +46,7 @@ pub(super) struct Item {
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
     pub(super) submitted: BTreeSet<&'static str>,
-    pub(super) spent: Usd,
+    pub(super) spent: Spent,
     pub(super) committed: Usd,
     /// The part of it that the budget does not know.
     pub(super) outside_budget: Usd,
@@ -85,7 +86,7 @@ impl Plan {
                         other_operation.get_or_insert((line.id, submitted));
                         Ok(())
                     }
-                    _ => Err(changed(&path, &line, record.is_replaceable())),
+                    _ => Err(changed(session, &path, &line, record.is_replaceable(), options)),
                 };
             }
             let next_step = next_step(
@@ -195,11 +196,18 @@ fn submitted_as(
         .hint(Suggestion::from("continue the batch with: ").command(command))
 }
 
-fn changed(path: &str, line: &Line, is_replaceable: bool) -> Failure {
+fn changed(
+    session: &Session,
+    path: &str,
+    line: &Line,
+    is_replaceable: bool,
+    options: &BatchOptions,
+) -> Failure {
     Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id)).hint(
         match is_replaceable {
-            true => "submit the changed line in its place with --retry-failed",
-            false => "restore the line, or add the new request as a line with another id",
+            true => Suggestion::from("submit the changed line in its place with: ")
+                .command(options.command(session, &["--retry-failed"])),
+            false => "restore the line, or add the new request as a line with another id".into(),
         },
     )
 }

@@ -7,6 +7,7 @@ use svc_sdk::types::Usd;
 use tokio::time::Instant;
 
 use super::journal::Status;
+use super::spent::Spent;
 use super::summary::Summary;
 use crate::clock;
 use crate::output::Printer;
@@ -20,7 +21,7 @@ const MIN_RATE_TIME: Duration = Duration::from_secs(5);
 pub(super) struct Activity {
     pub(super) in_flight: usize,
     /// What was charged for the items in flight.
-    pub(super) charged: Usd,
+    pub(super) charged: Spent,
     pub(super) is_slowed: bool,
 }
 
@@ -38,7 +39,11 @@ impl Progress {
         let bar = printer.shows_progress().then(|| {
             let length = u64::try_from(summary.total).unwrap_or(u64::MAX);
             let bar = printer.add_progress_bar(ProgressBar::new(length));
-            let template = "{spinner} {bar:24} {pos} of {len}  {elapsed}  {msg}";
+            // A line that is broken cannot be cleared whole once the terminal shows Ctrl-C in it.
+            let template = match console::Term::stderr().size().1 {
+                ..80 => "{spinner} {pos} of {len}  {elapsed}  {wide_msg}",
+                _ => "{spinner} {bar:24} {pos} of {len}  {elapsed}  {msg}",
+            };
             bar.set_style(crate::output::progress_style(template));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
@@ -74,10 +79,10 @@ impl Progress {
                 parts.push(format!("{count} {what}"));
             }
         }
-        let spent = money([summary.spent, activity.charged].into_iter().sum());
+        let spent: Spent = [summary.spent, activity.charged].into_iter().sum();
         parts.push(match self.limit {
             Some(limit) => format!("{spent} of {}", money(limit)),
-            None => spent,
+            None => spent.to_string(),
         });
         parts.extend(self.rate(summary, elapsed));
         if activity.is_slowed {
@@ -105,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_the_counts_that_matter() {
-        let mut summary = Summary::new(30, Usd::from_micros(703_500));
+        let mut summary = Summary::new(30, Some(Usd::from_micros(703_500)).into());
         let mut progress =
             Progress { bar: None, ended_before: 2, limit: None, started: clock::monotonic() };
         let mut activity = Activity { in_flight: 8, ..Activity::default() };

@@ -11,14 +11,13 @@ use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::{NextStep, Plan};
 use crate::args::SurfaceChoice;
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::journal::canonical;
 use crate::output::Table;
 use crate::output::values::money;
 use crate::request::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
-use crate::request::rows::RecordPosition;
 use crate::session::Session;
-use crate::text::{counted, sanitize};
+use crate::text::counted;
 
 const MAX_ESTIMATES: usize = 200;
 const NOT_ESTIMATED: &str = "only 200 different prices are estimated";
@@ -77,7 +76,7 @@ impl Quote {
                 }
             }
             let place = *places.entry(key).or_insert_with(|| {
-                let first = item_name(manifest, position, &line.id);
+                let first = manifest.item_name(position, &line.id);
                 quote.groups.push(PriceGroup { count: 0, first, price });
                 quote.groups.len() - 1
             });
@@ -153,6 +152,7 @@ impl Quote {
     fn price(&self, place: usize) -> Option<Usd> {
         match self.groups.get(place)?.price {
             GroupPrice::Known(price) => Some(price),
+            GroupPrice::Rejected(_) => Some(Usd::ZERO),
             _ => None,
         }
     }
@@ -182,24 +182,28 @@ impl Quote {
         })
     }
 
-    pub(super) fn question(&self, plan: &Plan, limit: Option<Usd>) -> String {
-        let (items, price) = (counted(self.items.len(), "item"), self.describe());
-        let Some(limit) = limit else { return format!("Submit {items} for {price}?") };
+    /// Returns the question before anything is submitted, unless nothing fits into the limit.
+    pub(super) fn question(&self, plan: &Plan, limit: Option<Usd>) -> Option<String> {
+        let (total, price) = (self.items.len(), self.describe());
+        let items = counted(total, "item");
+        let Some(limit) = limit else { return Some(format!("Submit {items} for {price}?")) };
         let left = limit.checked_sub(plan.committed).unwrap_or_default();
         let spent = match plan.committed {
             Usd::ZERO => String::new(),
             committed => format!(", of which {} are already spent or reserved", money(committed)),
         };
         let limit = money(limit);
+        let not_estimated = self.count(|price| matches!(price, GroupPrice::NotEstimated));
         match self.fitting(left) {
-            (count, _) if count == self.items.len() => {
-                format!("Submit {items} for {price}, within a limit of {limit}{spent}?")
+            (count, _) if count == total => {
+                Some(format!("Submit {items} for {price}, within a limit of {limit}{spent}?"))
             }
-            (count, sum) => format!(
-                "Submit {items} for {price}? {count} of {} fit within the limit of {limit}{spent}, for {}",
-                self.items.len(),
+            (0, _) if not_estimated == 0 => None,
+            (count, sum) => Some(format!(
+                "Submit the {count} of {items} that fit within the limit of {limit}{spent}, for {} \
+                 (all {total}: {price})?",
                 money(sum)
-            ),
+            )),
         }
     }
 
@@ -258,7 +262,14 @@ impl Quote {
         };
         let failure = Failure::new(Exit::Funds, why).with_client_code(ClientCode::OVER_BUDGET);
         Err(match needed.filter(|_| unpriced + not_estimated == 0) {
-            Some(needed) => failure.hint(format!("pass --max-spend {needed}, which is enough")),
+            Some(needed) => {
+                let flags: &[&str] = if options.retry_failed { &["--retry-failed"] } else { &[] };
+                let enough = BatchOptions { max_spend: Some(needed), ..options.clone() };
+                let enough = enough.command(session, flags);
+                failure.hint(
+                    Suggestion::from("submit it within a limit that is enough: ").command(enough),
+                )
+            }
             None => failure,
         })
     }
@@ -314,11 +325,4 @@ impl PriceGroup {
         };
         Ok(())
     }
-}
-
-/// Returns how a warning names an item: its line, and its id if it has one.
-fn item_name(manifest: &Manifest, position: RecordPosition, id: &str) -> String {
-    let number = manifest.number_at(position);
-    let place = manifest.place(number);
-    if id == number.to_string() { place } else { format!("{place}, item {}", sanitize(id)) }
 }

@@ -105,13 +105,17 @@ impl<'a> Report<'a> {
     }
 
     /// Says in one line how many items did not fit into the limit, and which is the first line.
-    pub(super) fn add_left_out(&mut self, count: usize, first_line: u32) -> Result<(), Failure> {
+    pub(super) fn add_left_out(
+        &mut self,
+        count: usize,
+        first_line: u32,
+        first: &str,
+    ) -> Result<(), Failure> {
         if let Form::Table { .. } = &self.form {
             let items = counted(count, "item");
             let verb = if count == 1 { "does" } else { "do" };
             self.printer.note(&format!(
-                "not submitted: {items} {verb} not fit within --max-spend, the first in line \
-                 {first_line}"
+                "not submitted: {items} {verb} not fit within --max-spend, the first is {first}"
             ));
             return Ok(());
         }
@@ -155,20 +159,23 @@ pub(super) fn print_items(
 }
 
 fn items_table(items: &[Value]) -> Table {
-    // Of the texts, the last is dropped first on a narrow terminal.
+    // On a narrow terminal the id is dropped before what came of the item.
     let mut table = Table::new([
         required("item"),
         status("status"),
-        whole("id"),
         number("price"),
-        cut("result"),
+        whole("result"),
+        whole("id"),
         cut("label").optional(),
     ]);
     for item in items {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
-        let price = optional_money(text("price_usd").parse().ok());
+        let mut price = optional_money(text("price_usd").parse().ok());
         let status = status_words(text("status"));
-        table.row([text("item"), &status, text("id"), &price, &result_of(item), text("label")]);
+        if price.is_empty() && text("status") == Status::Completed.as_str() {
+            price = "unknown".to_owned();
+        }
+        table.row([text("item"), &status, &price, &result_of(item), text("id"), text("label")]);
     }
     table
 }

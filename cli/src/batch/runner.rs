@@ -119,6 +119,7 @@ pub(super) struct Runner<'a> {
     /// The files that are being opened, and why some could not be.
     opening: JoinSet<(String, Result<(), String>)>,
     progress: Progress,
+    watch_tip: Option<String>,
     pub(super) summary: Summary,
     pub(super) stopped: Option<Failure>,
     /// What becomes of the items that are not submitted.
@@ -156,6 +157,7 @@ impl<'a> Runner<'a> {
         let submissions = journal.submissions.clone();
         Ok(Self {
             progress: Progress::new(&session.printer, &summary, options.max_spend),
+            watch_tip: setup::watch_tip(session, &plan),
             report: Report::new(session),
             is_output_closed: false,
             has_ended: vec![false; plan.items.len()],
@@ -234,6 +236,11 @@ impl<'a> Runner<'a> {
         let deadline = limit.and_then(|limit| self.started.checked_add(limit));
         loop {
             self.show_progress(outcomes);
+            if outcomes.in_flight() > outcomes.submitting()
+                && let Some(tip) = self.watch_tip.take()
+            {
+                self.session.printer.note(&tip);
+            }
             tokio::select! {
                 biased;
                 _ = self.session.interrupts.first() => {
@@ -356,8 +363,11 @@ impl<'a> Runner<'a> {
         let left_out = self.summary.left_out();
         self.notes.extend(left_out.map(|(count, _)| Note::OverBudget { count }));
         self.flush().await?;
-        if let Some((count, first_line)) = left_out.filter(|_| !self.is_output_closed) {
-            self.report.add_left_out(count, first_line)?;
+        if let Some((count, first)) = left_out.filter(|_| !self.is_output_closed) {
+            let position = self.source.item(first)?.position;
+            let (manifest, line) = (&self.source.manifest, self.source.line(first)?);
+            let name = manifest.item_name(position, &line.id);
+            self.report.add_left_out(count, manifest.number_at(position), &name)?;
         }
         self.report.finish()?;
         let manifest = &self.source.manifest;

@@ -151,8 +151,10 @@ pub(super) async fn confirm(
     }
     let quote = Quote::new(session, manifest, plan).await?;
     quote.warn_about_missing_prices(session);
-    let question = quote.question(plan, options.max_spend);
-    session.confirm(&question, NOTHING_CHARGED).await
+    match quote.question(plan, options.max_spend) {
+        Some(question) => session.confirm(&question, NOTHING_CHARGED).await,
+        None => Ok(()),
+    }
 }
 
 /// Warns of a manifest without items, and of columns that are sent although they may not be fields.
@@ -195,16 +197,6 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
             counted(plan.items.len(), "item")
         ));
     }
-    let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
-    let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
-    if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
-        let words = ["job", "watch"];
-        let watch = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
-            true => session.resume_command(SurfaceChoice::Open, &words),
-            false => session.resume_command_on(SurfaceChoice::Developer, &words),
-        };
-        printer.note(&format!("Watch the jobs in another terminal with: {watch}"));
-    }
     if plan.missing > 0 {
         printer.warn(&format!(
             "the journal has {} that the manifest no longer has: the cost counts towards \
@@ -212,4 +204,19 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
             counted(plan.missing, "item")
         ));
     }
+}
+
+/// Returns how the jobs can be watched, which is said as soon as there is one.
+pub(super) fn watch_tip(session: &Session, plan: &Plan) -> Option<String> {
+    let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
+    let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
+    let is_shown = session.printer.shows_progress() && !session.is_sandbox() && !watched.is_empty();
+    is_shown.then(|| {
+        let words = ["job", "watch"];
+        let watch = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
+            true => session.resume_command(SurfaceChoice::Open, &words),
+            false => session.resume_command_on(SurfaceChoice::Developer, &words),
+        };
+        format!("Watch the jobs in another terminal with: {watch}")
+    })
 }

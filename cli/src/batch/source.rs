@@ -13,6 +13,7 @@ use super::journal::{ACCOUNT, Status};
 use super::manifest::{Line, Manifest};
 use super::plan::{Index, Item, NextStep, file_stem};
 use super::requests::{Clients, Followed};
+use super::spent::Spent;
 use crate::error::Failure;
 
 pub(super) struct Source {
@@ -24,7 +25,7 @@ pub(super) struct Source {
     journal: journal::Journal,
     taken: AtomicUsize,
     /// What was charged for items that were accepted in this run, until they end.
-    charges: Mutex<HashMap<Index, Usd>>,
+    charges: Mutex<HashMap<Index, Spent>>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -77,7 +78,7 @@ impl Source {
         };
         let accepted = Arc::clone(source);
         let on_accepted = Arc::new(move |charge: Option<Usd>| {
-            lock(&accepted.charges).insert(index, charge.unwrap_or_default());
+            lock(&accepted.charges).insert(index, charge.into());
         });
         let line_number = item.position.line;
         let name = match (file_stem(&line.id), item.is_name_taken) {
@@ -131,7 +132,7 @@ impl Source {
         lock(&self.charges).remove(&index);
     }
 
-    pub(super) fn charged(&self) -> Usd {
+    pub(super) fn charged(&self) -> Spent {
         lock(&self.charges).values().copied().sum()
     }
 }

@@ -6,17 +6,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::journal::Entry;
-use svc_sdk::types::Usd;
 
 use super::journal::{
     self, BUDGET, ItemEnd, ItemResult, Journal, Note, Record, Status, Stored, status_words,
 };
 use super::report::{Reasons, item_json, print_items};
-use super::summary::left_alone;
+use super::spent::Spent;
+use super::summary::{HIGHER_LIMIT, left_alone};
 use crate::args::SurfaceChoice;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
-use crate::output::values::money;
 use crate::session::Session;
 use crate::text::{counted, sanitize};
 
@@ -134,10 +133,11 @@ impl Contents {
             item.ended().is_some_and(Status::has_failed) && item.record.has_unknown_status
         });
         let is_limited = self.over_budget > 0 && !self.is_overcharged;
-        let raise = "raise the --max-spend of this command to submit";
         if failed > unknown {
             let retry = match is_limited {
-                true => format!("{raise} the failed items again: {command} --retry-failed"),
+                true => format!(
+                    "submit the failed items {HIGHER_LIMIT}: {command} --retry-failed --dry-run"
+                ),
                 false => format!("submit the failed items again with: {command} --retry-failed"),
             };
             let corrections = self.items.iter().filter(|item| item.record.needs_correction());
@@ -163,7 +163,9 @@ impl Contents {
                 "check the charges, as one was above its estimate; then remove --max-spend from \
                  this command to submit the rest: {command}"
             )),
-            _ if rest <= self.over_budget => Some(format!("{raise} the rest: {command}")),
+            _ if rest <= self.over_budget => {
+                Some(format!("submit the rest {HIGHER_LIMIT}: {command} --dry-run"))
+            }
             _ if rest == unknown => Some(left_alone(unknown)),
             _ => Some(format!("resume with: {command}")),
         }
@@ -179,12 +181,12 @@ impl Contents {
             let missing = total - self.items.len();
             *by_status.entry(Status::NotSubmitted.as_str()).or_default() += missing;
         }
-        let spent: Usd = self.items.iter().map(|item| item.record.spent).sum();
+        let spent: Spent = self.items.iter().map(|item| item.record.spent).sum();
         let printer = &session.printer;
         if !printer.is_table() {
             let items: Vec<Value> = self.items.iter().map(JournalItem::to_json).collect();
             let shown = json!({
-                "total": total, "by_status": by_status, "spent_usd": spent, "items": items,
+                "total": total, "by_status": by_status, "spent_usd": spent.known(), "items": items,
             });
             return printer.print_item(&shown, |_| Table::default());
         }
@@ -194,7 +196,7 @@ impl Contents {
             for (status, count) in by_status {
                 table.field(&status_words(status), Some(count));
             }
-            table.field("spent", Some(money(spent)));
+            table.field("spent", Some(spent));
             table
         })?;
         let unfinished = self.items.iter().filter(|item| {

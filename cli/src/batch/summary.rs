@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use svc_sdk::contract::NextAction;
 use svc_sdk::journal::Entry;
-use svc_sdk::types::Usd;
 
 use super::journal::{
     DOWNLOAD_FAILED, ItemResult, Record, Status, has_unknown_status, status_words,
@@ -13,8 +11,8 @@ use super::journal::{
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::Index;
+use super::spent::Spent;
 use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
-use crate::output::values::money;
 use crate::session::Session;
 use crate::text::counted;
 
@@ -37,6 +35,9 @@ impl DropReason {
     }
 }
 
+/// How items are submitted that do not fit into the limit, before the command of a dry run.
+pub(super) const HIGHER_LIMIT: &str = "with the higher --max-spend that this prints";
+
 const MAX_LISTED_KEYS: usize = 1000;
 const MAX_SHOWN_KEYS: usize = 20;
 const MAX_SHOWN_CORRECTIONS: usize = 5;
@@ -48,14 +49,14 @@ pub(super) struct Summary {
     pub(super) total: usize,
     counts: BTreeMap<Status, usize>,
     missing_files: usize,
-    /// The number of items that do not fit into the limit, and the first line with one.
+    /// The number of items that do not fit into the limit, and the first of them.
     left_out: BTreeMap<DropReason, usize>,
-    first_left_out: Option<u32>,
+    first_left_out: Option<Index>,
     /// The number of items that failed in this run because the service does not know their jobs.
     pub(super) lost: usize,
     /// The number of failed items whose jobs ended with a status that this version does not know.
     pub(super) unknown_status: usize,
-    pub(super) spent: Usd,
+    pub(super) spent: Spent,
     /// The ids and keys of ambiguous items, in the order of the manifest.
     ambiguous: BTreeMap<Index, (String, String)>,
     failed_code: Option<String>,
@@ -67,7 +68,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(total: usize, spent: Usd) -> Self {
+    pub(super) fn new(total: usize, spent: Spent) -> Self {
         Self { total, spent, ..Self::default() }
     }
 
@@ -86,14 +87,14 @@ impl Summary {
         }
     }
 
-    pub(super) fn leave_out(&mut self, reason: DropReason, line: u32) {
+    pub(super) fn leave_out(&mut self, reason: DropReason, index: Index) {
         self.add(Status::NotSubmitted);
         *self.left_out.entry(reason).or_default() += 1;
-        self.first_left_out = Some(self.first_left_out.map_or(line, |first| first.min(line)));
+        self.first_left_out = Some(self.first_left_out.map_or(index, |first| first.min(index)));
     }
 
-    /// Returns how many items were left out, and the first line with one.
-    pub(super) fn left_out(&self) -> Option<(usize, u32)> {
+    /// Returns how many items were left out, and the first of them.
+    pub(super) fn left_out(&self) -> Option<(usize, Index)> {
         self.first_left_out.map(|first| (self.left_out.values().sum(), first))
     }
 
@@ -113,7 +114,7 @@ impl Summary {
                     let first = self.failed_code.get_or_insert(code.to_owned());
                     self.has_other_codes |= first != code;
                 }
-                if result.error_text("next_action") == Some(NextAction::FixInput.as_str()) {
+                if result.is_rejection() {
                     let message = result.error_text("message");
                     self.rejection = self.rejection.take().or(message.map(str::to_owned));
                     if entry.is_none_or(|entry| entry.resource.is_none()) {
@@ -156,7 +157,7 @@ impl Summary {
                 sentence.push_str(&format!(" ({code}{others})"));
             }
         }
-        format!("{sentence}; spent {}", money(self.spent))
+        format!("{sentence}; spent {}", self.spent)
     }
 
     /// Returns the failure of a batch that did not complete, or `None` if it did. `stopped` is the
@@ -192,11 +193,11 @@ impl Summary {
         let failed = [Status::Failed, Status::Unknown, Status::Canceled, Status::Skipped];
         if let Some(status) = failed.into_iter().find(|status| self.count(*status) > 0) {
             let is_used_up = left_out(DropReason::OverBudget) > 0
-                || options.max_spend.is_some_and(|limit| self.spent >= limit);
+                || options.max_spend.is_some_and(|limit| self.spent.usd >= limit);
             let (retry, how) = match is_used_up && overcharged == 0 {
                 true => {
-                    let flags = ["--retry-failed", "--max-spend", "USD"];
-                    (unlimited.command(session, &flags), "with a higher limit")
+                    let flags = ["--retry-failed", "--dry-run"];
+                    (options.command(session, &flags), HIGHER_LIMIT)
                 }
                 false => (options.command(session, &["--retry-failed"]), "again with"),
             };
@@ -241,8 +242,8 @@ impl Summary {
                     Suggestion::from(why).command(unlimited.command(session, &[]))
                 }
                 0 => {
-                    let command = unlimited.command(session, &["--max-spend", "USD"]);
-                    Suggestion::from("submit the rest with a higher limit: ").command(command)
+                    let command = options.command(session, &["--dry-run"]);
+                    Suggestion::from(format!("submit the rest {HIGHER_LIMIT}: ")).command(command)
                 }
                 _ => "the price of some items is unknown: run these items in a batch without \
                     --max-spend, or with a model whose price is known"

@@ -125,7 +125,7 @@ pub(crate) struct WaitForJobs {
 pub(crate) struct DownloadJobs {
     #[command(flatten)]
     jobs: JobsToWait,
-    /// Directory to download to; created if missing
+    /// Directory to download to, created if missing; or one file, such as fox.png
     #[arg(long, alias = "download", value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]

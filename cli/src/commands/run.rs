@@ -112,7 +112,7 @@ pub(crate) struct WaitForRuns {
 pub(crate) struct DownloadRuns {
     #[command(flatten)]
     runs: RunsToWait,
-    /// Directory to download to; created if missing
+    /// Directory to download to, created if missing; or one file, such as fox.png
     #[arg(long, alias = "download", value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]

@@ -4,6 +4,7 @@
 
 mod rendering;
 
+use std::error::Error;
 use std::io;
 use std::path::Path;
 
@@ -70,6 +71,18 @@ impl Failure {
 
     pub(crate) fn other(message: impl Into<String>) -> Self {
         Self::new(Exit::Failure, message)
+    }
+
+    /// Creates the failure of a journal that cannot be used, with all causes, and what else can be done.
+    pub(crate) fn journal(what: &str, error: &(dyn Error + 'static), other: &str) -> Self {
+        let mut why = error.to_string();
+        for cause in causes(error).skip(1).map(ToString::to_string) {
+            if !why.contains(&cause) {
+                why = format!("{why}: {cause}");
+            }
+        }
+        let space = if is_disk_full(error) { "free disk space, or " } else { "" };
+        Self::other(format!("{what}: {why}")).hint(format!("{space}{other}"))
     }
 
     pub(crate) fn file(context: &str, path: &Path, error: &io::Error) -> Self {
@@ -367,4 +380,15 @@ impl Failure {
     pub(crate) fn is_silent(&self) -> bool {
         self.0.silent
     }
+}
+
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+pub(crate) fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
+    let mut kinds =
+        causes(error).filter_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    kinds.any(|kind| full.contains(&kind))
 }

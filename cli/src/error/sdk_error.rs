@@ -12,7 +12,7 @@ use svc_sdk::types::{ErrorBody, Usd};
 use svc_sdk::{Error, ErrorKind};
 
 use crate::error::failure::Inner;
-use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion, is_disk_full};
 use crate::resource::ResourceId;
 
 /// The error of connections that were refused for as long as a command waits for the service.
@@ -282,6 +282,9 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
     }
     if error.kind() == ErrorKind::Download && error.is_timeout() {
         return hint("allow more time with --download-timeout");
+    }
+    if is_disk_full(error) {
+        return hint("free disk space");
     }
     match (exit, error.next_action()) {
         // The caller adds the command that finds out what happened.

@@ -117,7 +117,9 @@ impl EarlierFile {
 
     async fn convert(self, journal: &Journal) -> Result<(), Failure> {
         let Some(submission) = self.entry.submission() else { return Ok(()) };
-        let failed = |error: &dyn std::fmt::Display| journal_failure("convert", &self.path, error);
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            journal_failure("convert", &self.path, error)
+        };
         let id = submission.id.clone();
         let imported = journal.import(submission).await;
         imported.map_err(|error| failed(&error))?;

@@ -1,6 +1,5 @@
 //! Entries of the journal, as `svc history` shows them.
 
-use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -93,10 +92,13 @@ pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<&str> {
 
 /// Returns the failure of a journal without which nothing is sent: an interrupted command could be
 /// paid for twice.
-pub(super) fn journal_failure(verb: &str, folder: &Path, error: &dyn fmt::Display) -> Failure {
-    let shown = folder.display();
-    Failure::other(format!("cannot {verb} the journal in {shown}: {error}"))
+pub(super) fn journal_failure(
+    verb: &str,
+    folder: &Path,
+    error: &(dyn std::error::Error + 'static),
+) -> Failure {
+    let what = format!("cannot {verb} the journal in {}", folder.display());
+    Failure::journal(&what, error, "choose another directory with SVC_STATE_DIR")
         .context("nothing was sent")
-        .hint("free disk space, or choose another directory with SVC_STATE_DIR")
         .hint("or pass --no-journal: an interrupted command may then be paid for twice")
 }

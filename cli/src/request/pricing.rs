@@ -64,7 +64,8 @@ impl Price {
                 let (total, cap) = (money(*max_usd), money(*cap));
                 format!("up to {total} for {runs} runs (the Format's default cap of {cap} each)")
             }
-            Self::Uncapped | Self::Unknown => "an unknown price".to_owned(),
+            Self::Uncapped => "an unknown price".to_owned(),
+            Self::Unknown => format!("an unknown price ({ESTIMATED})"),
         }
     }
 }
@@ -94,6 +95,9 @@ impl SpendCap {
         (runs > 0).then_some(Self { max_usd, runs })
     }
 }
+
+/// Why a price is not known.
+const ESTIMATED: &str = "the service estimates images and videos of the open surface only";
 
 const NON_PRICING_FIELDS: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
 
@@ -191,7 +195,9 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
         ),
         (_, None) => (
             "the price is unknown, and --max-price requires a known price".to_owned(),
-            "omit --max-price to submit at any price".into(),
+            Suggestion::from(format!("omit --max-price to submit at any price: {ESTIMATED} ("))
+                .svc(["catalog"])
+                .then(" shows what it publishes of others)"),
         ),
     };
     let failure = Failure::new(Exit::Funds, format!("{why}; nothing was charged"));

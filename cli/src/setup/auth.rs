@@ -139,7 +139,8 @@ fn status(session: &Session) -> Result<(), Failure> {
         });
     }
     session.printer.print_list(&rows, |rows| {
-        let mut table = Table::new([required("surface"), whole("url"), cut("key"), cut("origin")]);
+        let mut table =
+            Table::new([required("surface"), whole("url"), cut("key"), required("origin")]);
         for row in rows {
             table.row([
                 row.surface,

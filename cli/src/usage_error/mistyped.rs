@@ -178,11 +178,15 @@ impl<'a> Mistyped<'a> {
         let mut verbs = verbs.flat_map(|(_, verbs)| verbs.split(' '));
         let verb = verbs.find_map(|verb| self.command.find_subcommand(verb));
         let shown = || self.command.get_subcommands().filter(|it| !it.is_hide_set());
-        // Of similar names only the nearest.
-        let verb = verb.map(Command::get_name);
-        let verb = verb.or_else(|| similar(&word, shown().map(Command::get_name)));
-        if let Some(verb) = verb {
+        if let Some(verb) = verb.map(Command::get_name) {
             return Some(self.did_you_mean(&format!("{group} {verb}"), None));
+        }
+        // Of similar names only the nearest, with what follows.
+        if let Some(name) = nearest(&word, shown().map(Command::get_name)) {
+            let words = group.split(' ').filter(|it| !it.is_empty()).chain([name]);
+            let after = self.rest.iter().skip_while(|it| *it != self.word).skip(1);
+            let command = SuggestedCommand::new(words.chain(after.map(String::as_str)));
+            return Some(format!("did you mean: {}", command.with_flags(&self.flags)));
         }
         // A verb of the groups in this group.
         let nested = shown().filter_map(|it| Some((it, it.find_subcommand(&word)?)));
@@ -270,7 +274,7 @@ impl<'a> Mistyped<'a> {
             long.strip_prefix(short).is_some_and(|rest| rest.starts_with('-'))
         };
         let word = self.word.strip_prefix("--")?;
-        let similar = similar(word, names());
+        let similar = nearest(word, names());
         let similar = similar.or_else(|| names().find(|it| begins(it, word) || begins(word, it)));
         similar.map(|name| format!("--{name}"))
     }
@@ -353,12 +357,6 @@ fn lines_of(section: &str) -> impl Iterator<Item = (&'static str, &'static str)>
 
 fn has_word(words: &str, word: &str) -> bool {
     words.split(' ').any(|it| it == word)
-}
-
-/// Returns the nearest of the names, if it differs from the word in less than half of its letters.
-fn similar<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let is_near = |name: &&str| strsim::damerau_levenshtein(name, word) * 2 < name.len();
-    nearest(word, names).filter(is_near)
 }
 
 /// Replaces `{NAME}` in a text by a value, or else by `NAME`.

@@ -30,6 +30,8 @@ const COMPARE_BUFFER_BYTES: usize = 64 * 1024;
 pub(super) struct PartialFile {
     file: File,
     path: PathBuf,
+    /// What errors name: the file that a person asked for.
+    target: PathBuf,
     /// The URL that the `ETag` belongs to. Servers use the same `ETag` for different URLs.
     source: String,
     pub(super) len: u64,
@@ -56,7 +58,7 @@ impl PartialFile {
                 let file = open_file(&path).await.map_err(file_error(&path))?;
                 match try_lock(file, &path).map_err(file_error(&path))? {
                     Lock::Acquired(file) => {
-                        let file = Self::resume(File::from_std(file), &path, source).await;
+                        let file = Self::resume(File::from_std(file), &path, target, source).await;
                         if let Some(file) = file.map_err(file_error(&path))? {
                             return Ok(file);
                         }
@@ -73,7 +75,12 @@ impl PartialFile {
     /// Returns the open file, or removes it if it has content that cannot be resumed.
     ///
     /// It is not emptied, as it could be a complete file that also has its final name.
-    async fn resume(mut file: File, path: &Path, source: &str) -> io::Result<Option<Self>> {
+    async fn resume(
+        mut file: File,
+        path: &Path,
+        target: &Path,
+        source: &str,
+    ) -> io::Result<Option<Self>> {
         let etag = read_etag(&etag_path(path), source).await;
         let len = file.seek(SeekFrom::End(0)).await?;
         if etag.is_none() && len > 0 {
@@ -83,6 +90,7 @@ impl PartialFile {
         Ok(Some(Self {
             file,
             path: path.to_owned(),
+            target: target.to_owned(),
             source: source.to_owned(),
             len,
             resumed_from: len,
@@ -97,9 +105,9 @@ impl PartialFile {
         self.len = 0;
         self.resumed_from = 0;
         self.etag = None;
-        self.truncate().await.map_err(file_error(&self.path))?;
+        self.truncate().await.map_err(file_error(&self.target))?;
         let etag_path = etag_path(&self.path);
-        self.record_etag(&etag_path, etag).await.map_err(file_error(&etag_path))?;
+        self.record_etag(&etag_path, etag).await.map_err(file_error(&self.target))?;
         self.etag = etag.map(str::to_owned);
         Ok(())
     }
@@ -125,13 +133,13 @@ impl PartialFile {
     }
 
     pub(super) async fn write(&mut self, chunk: &[u8]) -> Result<()> {
-        disk::write(&mut self.file, chunk).await.map_err(file_error(&self.path))?;
+        disk::write(&mut self.file, chunk).await.map_err(file_error(&self.target))?;
         self.len += chunk.len() as u64;
         Ok(())
     }
 
     pub(super) async fn sync(&self) -> Result<()> {
-        disk::sync(&self.file).await.map_err(file_error(&self.path))
+        disk::sync(&self.file).await.map_err(file_error(&self.target))
     }
 
     /// Keeps the content for a later download, or deletes the file if it cannot be resumed.

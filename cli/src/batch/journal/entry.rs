@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use svc_sdk::contract::NextAction;
 use svc_sdk::types::Usd;
 
 use crate::download::StoredFile;
@@ -94,6 +95,15 @@ impl ItemResult {
         };
         let has_all = self.files.as_ref().is_some_and(|files| files.iter().all(is_there));
         self.status == Status::Completed && !has_all
+    }
+
+    /// Returns whether the request was rejected, and would be again as it is.
+    pub(in crate::batch) fn is_rejection(&self) -> bool {
+        let status = self.error.as_ref().and_then(|error| error.get("status")?.as_u64());
+        match self.error_text("next_action") {
+            Some(action) => action == NextAction::FixInput.as_str(),
+            None => status == Some(400),
+        }
     }
 
     pub(in crate::batch) fn error_text(&self, name: &str) -> Option<&str> {

@@ -219,8 +219,5 @@ fn unusable(path: &Path, error: &StoreError) -> Failure {
     if error.is_locked() {
         return locked(path);
     }
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-    let cause = cause.unwrap_or_default();
-    Failure::other(format!("cannot use the journal: {error}{cause}"))
-        .hint("free disk space, or choose another file with --journal FILE")
+    Failure::journal("cannot use the journal", error, "choose another file with --journal FILE")
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use svc_sdk::contract::{NextAction, Operation, RunStatus};
+use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
+use super::super::spent::Spent;
 use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
 use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
 use crate::args::SurfaceChoice;
@@ -108,7 +109,7 @@ pub(in crate::batch) struct Record {
     /// The operation of the latest submission.
     pub(in crate::batch) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
-    pub(in crate::batch) spent: Usd,
+    pub(in crate::batch) spent: Spent,
     pub(in crate::batch) committed: Usd,
     /// The part of it that the budget does not know, as there was no limit.
     pub(in crate::batch) outside_budget: Usd,
@@ -133,7 +134,7 @@ pub(in crate::batch) struct Attempt {
     pub(in crate::batch) base_url: String,
     pub(in crate::batch) key_fingerprint: String,
     /// Its part of [`Record::spent`].
-    pub(in crate::batch) spent: Usd,
+    pub(in crate::batch) spent: Spent,
     /// What was submitted, once it is known.
     pub(in crate::batch) resource: Option<ResourceId>,
     /// Whether the service recognizes the key, so that the request can be sent again.
@@ -157,8 +158,7 @@ impl Record {
             is_unsent_retry,
             status: result.status,
             generation: outcome.generation,
-            is_correctable: result.status == Status::Failed
-                && result.error_text("next_action") == Some(NextAction::FixInput.as_str()),
+            is_correctable: result.status == Status::Failed && result.is_rejection(),
             has_missing_files: result.error_text("code") == Some(DOWNLOAD_FAILED),
             lacks_files: folder.is_some_and(|folder| result.lacks_files_in(folder)),
         });
@@ -179,7 +179,7 @@ impl Record {
         self.operation = entry.operation;
         let known = entry.price_usd().unwrap_or_default();
         let spent = spent_by(entry);
-        add(&mut self.spent, spent);
+        self.spent.replace(Spent::default(), spent);
         add(&mut self.committed, known);
         if entry.budget.is_none() {
             add(&mut self.outside_budget, known);
@@ -252,13 +252,13 @@ pub(in crate::batch) fn has_unknown_status(entry: &journal::Entry) -> bool {
     }
 }
 
-pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Usd {
-    let spent = match &entry.state {
-        state if is_not_executed(state) => None,
+pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Spent {
+    let cost = match &entry.state {
+        state if is_not_executed(state) || entry.nothing_ran => Some(Usd::ZERO),
         EntryState::Ended(_) => entry.price_usd(),
         _ => entry.charge_usd,
     };
-    spent.unwrap_or_default()
+    cost.into()
 }
 
 /// Returns what was submitted, if that is known.

@@ -6,7 +6,7 @@
 
 mod line;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use self::line::{GivenLine, operations};
 use super::journal::hash_id;
 use crate::error::Failure;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
-use crate::text::{counted, nearest, shell_quote};
+use crate::text::{counted, nearest, sanitize, shell_quote};
 
 pub(super) use self::line::{Line, parse_operation};
 
@@ -47,9 +47,10 @@ pub(super) struct Manifest {
 
 #[derive(Debug, Default)]
 pub(super) struct Models {
-    /// The models of lines whose operation follows from the model.
-    pub(super) without_operation: BTreeSet<String>,
-    pub(super) named: BTreeSet<String>,
+    /// The models of lines whose operation follows from the model, each with how messages name the first
+    /// line that has it.
+    pub(super) without_operation: BTreeMap<String, String>,
+    pub(super) named: BTreeMap<String, String>,
 }
 
 impl Manifest {
@@ -95,17 +96,20 @@ impl Manifest {
             let Ok(given) = self.given(&record) else { continue };
             let Some(model) = given.model(&self.defaults.fields) else { continue };
             let operation = given.operation().ok().flatten().or(self.defaults.operation);
-            let id = given.id.unwrap_or_else(|| self.number_at(position).to_string());
+            let id = given.id.clone().unwrap_or_else(|| self.number_at(position).to_string());
             if self.submitted.contains_key(&hash_id(&id)) {
                 continue;
             }
-            match operation {
-                None => drop(models.without_operation.insert(model)),
-                Some(Operation::ImageGenerate | Operation::VideoGenerate) => {
-                    models.named.insert(model);
-                }
-                Some(_) => {}
-            }
+            let models = match operation {
+                None => &mut models.without_operation,
+                Some(Operation::ImageGenerate | Operation::VideoGenerate) => &mut models.named,
+                Some(_) => continue,
+            };
+            let name = || match given.body.contains_key("model") {
+                true => format!("{}: {}: ", self.path.display(), self.item_name(position, &id)),
+                false => String::new(),
+            };
+            models.entry(model).or_insert_with(name);
         }
         Ok(models)
     }
@@ -179,6 +183,13 @@ impl Manifest {
                 format!("row {number} (line {line})")
             }
         }
+    }
+
+    /// Returns how messages name an item: its line, and its id if it has one.
+    pub(super) fn item_name(&self, position: RecordPosition, id: &str) -> String {
+        let number = self.number_at(position);
+        let place = self.place(number);
+        if id == number.to_string() { place } else { format!("{place}, item {}", sanitize(id)) }
     }
 
     /// Returns how messages name several lines, of which the first numbers are given.

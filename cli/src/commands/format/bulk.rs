@@ -184,7 +184,10 @@ async fn failed_items(
             "the file or a flag has changed since the queue {} was submitted",
             sanitize(id)
         );
-        return Err(Failure::usage(why).hint("submit the changed items without --retry-failed"));
+        return Err(Failure::usage(why).hint(
+            "put the changed rows into a file of their own, and submit that: this whole file without \
+             --retry-failed would pay again for the rows that completed",
+        ));
     }
     let client = session.access::<Developer>()?.client;
     let queue = client.queues().handle(id).get().await?;
@@ -294,7 +297,9 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     for (name, value) in run_body::format_fields(&args.fields)? {
         body.set(&name, Some(value))?;
     }
-    body.finish()
+    let body = body.finish()?;
+    run_body::validate_cap(&body)?;
+    Ok(body)
 }
 
 /// Returns the fields of an item, with defaults for those that it does not set.

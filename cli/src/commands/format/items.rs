@@ -41,9 +41,10 @@ pub(super) struct ColumnOptions<'a> {
 }
 
 /// Columns that are fields of `input`, although another one may be meant.
-const MISTAKABLE: [(&str, &str); 2] = [
+const MISTAKABLE: [(&str, &str); 3] = [
     ("cap", "the cap of a run is set with --cap"),
     ("prompt", "the text of a run is its `instruction`"),
+    ("id", "the items and their files have numbers as names"),
 ];
 
 pub(super) fn read(
@@ -62,7 +63,7 @@ pub(super) fn read(
                 .hint("use a file name that ends in .jsonl, .csv, .tsv or .json"));
         }
     }
-    Ok((Map::new(), read_rows(&RowFile::open(path)?, options)?))
+    Ok((Map::new(), read_rows(path, options)?))
 }
 
 fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
@@ -95,8 +96,10 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     items.collect()
 }
 
-fn read_rows(rows: &RowFile, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem>, Failure> {
-    let failure = |error: io::Error| Failure::usage(format!("--input: {error}"));
+fn read_rows(path: &Path, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem>, Failure> {
+    let rows = RowFile::open(path)?;
+    let failure =
+        |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
     let mut reader = rows.records(RecordPosition::START).map_err(failure)?;
     let mut record = Vec::new();
     let mut spreadsheet = None;

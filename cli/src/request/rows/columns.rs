@@ -58,8 +58,15 @@ impl Columns {
         }
         let cells = split(record, self.separator)?;
         if cells.len() != self.names.len() {
+            let quote = match cells.len() > self.names.len() {
+                true => format!(
+                    ": put double quotes around a cell with `{}` in it",
+                    char::from(self.separator).escape_default()
+                ),
+                false => String::new(),
+            };
             return Err(format!(
-                "it has {}, but the header has {}",
+                "it has {}, but the header has {}{quote}",
                 counted(cells.len(), "cell"),
                 counted(self.names.len(), "column")
             ));

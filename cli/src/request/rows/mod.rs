@@ -69,13 +69,18 @@ impl RowFile {
             beginning = beginning_of(&mut file).map_err(unreadable)?;
         }
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
+        let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&beginning);
+        let is_json = text.trim_ascii_start().first().is_none_or(|byte| b"{[".contains(byte));
         let is_csv = match extension.as_deref().and_then(|it| it.to_str()) {
             Some("csv" | "tsv" | "tab") => true,
-            None if is_stdin => {
-                let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&beginning);
-                text.trim_ascii_start().first().is_some_and(|byte| !b"{[".contains(byte))
+            Some("jsonl" | "ndjson" | "json") => false,
+            None if is_stdin => !is_json,
+            _ if is_json => false,
+            _ => {
+                let why = format!("{} has neither rows nor lines of JSON", path.display());
+                return Err(Failure::usage(why)
+                    .hint("save it as CSV, with a name that ends in .csv or .tsv"));
             }
-            _ => false,
         };
         let format = match is_csv {
             true => RecordFormat::Csv { separator: separator_of(&beginning) },

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use crate::args::SurfaceChoice;
 use crate::config::{Setting, Settings, config_file, probe_keyring, state_dir};
-use crate::error::Failure;
+use crate::error::{Failure, is_disk_full};
 use crate::journal::entries;
 use crate::session::Session;
 use crate::setup::doctor::{Check, CheckStatus, run_blocking};
@@ -184,10 +184,12 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
 
 fn journal_in(dir: &Path, unfinished: &str) -> Vec<Check> {
     let shown = dir.display();
-    let other_dir = "free disk space, or choose another directory with SVC_STATE_DIR";
+    let other_dir = "choose another directory with SVC_STATE_DIR";
     if let Err(error) = check_writable(dir) {
-        let why = format!("cannot write to {shown}: {error}");
-        return unusable(why, other_dir, "the journal cannot be written");
+        let space = if is_disk_full(&error) { "free disk space, or " } else { "" };
+        let (why, next) =
+            (format!("cannot write to {shown}: {error}"), format!("{space}{other_dir}"));
+        return unusable(why, &next, "the journal cannot be written");
     }
     let entries = match Handle::current().block_on(entries(dir)) {
         Ok(entries) => entries,
