@@ -64,6 +64,8 @@ def run(options, folder, store):
         last = None
         for number in range(1, options.rounds + 2):
             is_last = number > options.rounds
+            if is_last:  # Else each of its attempts of an order may fail.
+                mock.control("/faults", method="DELETE")
             orders = ORDERS_PER_ROUND * min(number, options.rounds)
             lifetime = 120 if is_last else rng.uniform(0.02, options.interval)
             lines, code = start(options, folder, mock, store, orders, lifetime)

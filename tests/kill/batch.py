@@ -42,11 +42,11 @@ class Mock:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
         self.urls = json.loads(self.process.stdout.readline())
 
-    def control(self, path, body=None):
+    def control(self, path, body=None, method=None):
         data = None if body is None else json.dumps(body).encode()
-        url = self.urls["SVC_CONTROL_URL"] + path
-        with HTTP.open(urllib.request.Request(url, data), timeout=120) as response:
-            return json.loads(response.read())
+        request = urllib.request.Request(self.urls["SVC_CONTROL_URL"] + path, data, method=method)
+        with HTTP.open(request, timeout=120) as response:
+            return json.loads(response.read() or "null")
 
     def requests(self):
         """Returns all requests so far. The answers are pages."""

@@ -34,6 +34,9 @@ pub(crate) enum Mock {
     /// SVC_STATE_DIR is set. The exit code is that of the command, 126 if it cannot be
     /// executed, 127 if it is not found, or 128 plus the number of the signal that ended it. If it
     /// fails, the last 20 requests to the mock are listed on stderr.
+    ///
+    /// Words in a prompt decide how a job ends, such as `[mock:fail]`, and $SVC_CONTROL_URL/faults makes
+    /// requests fail: see `svc mock serve --help`.
     Exec(Box<Exec>),
 }
 

@@ -13,12 +13,14 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use serde::{Deserialize, Serialize};
+use svc_webhook_inbox::ListQuery;
 
 use crate::args::Global;
 use crate::error::{Exit, Failure};
 use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
 use crate::text::sanitize;
+use crate::webhook::{StoreAddress, samples};
 
 const VARIABLE: &str = "COMPLETE";
 
@@ -34,7 +36,9 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
     let completed = panic::catch_unwind(AssertUnwindSafe(|| {
         let directory = std::env::current_dir().ok();
         CompleteEnv::with_factory(|| {
-            add_completions(command_line(), None, &global_flags(command_line, &line))
+            let root = command_line();
+            let typed = Typed::new(&root, global_flags(command_line, &line), &line);
+            add_completions(root, None, &typed)
         })
         .var(VARIABLE)
         .bin("svc")
@@ -69,41 +73,75 @@ fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
     Global { quiet: true, verbose: 0, output: None, jq: None, ..global.unwrap_or_default() }
 }
 
+/// What was typed before the word to complete.
+#[derive(Clone, Debug, Default)]
+struct Typed {
+    global: Global,
+    /// The words, of which ids are not offered again.
+    words: Vec<String>,
+    /// The top-level commands.
+    commands: Vec<String>,
+}
+
+impl Typed {
+    fn new(root: &Command, global: Global, line: &[OsString]) -> Self {
+        let before = line.split_last().map_or(&[][..], |(_, before)| before);
+        let words = before.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
+        let commands = commands.map(|command| command.get_name().to_owned()).collect();
+        Self { global, words, commands }
+    }
+
+    fn is_new(&self, id: &str) -> bool {
+        self.words.iter().all(|word| word != id)
+    }
+}
+
 /// Adds the values to the arguments of a command and its subcommands. They are recognized by the
-/// names of their values. `kind` is the type of the models that the command takes.
-fn add_completions(command: Command, kind: Option<&'static str>, global: &Global) -> Command {
-    let kind = match command.get_name() {
-        "image" => Some("image"),
-        "video" => Some("video"),
-        _ => kind,
-    };
+/// names of their values. `group` is the group of the command, such as `image`.
+fn add_completions(command: Command, group: Option<&str>, typed: &Typed) -> Command {
     // `mut_arg` would move the argument to the end, and so change the order of positionals.
-    let command = command.mut_args(|arg| with_candidates(arg, kind, global.clone()));
+    let command = command.mut_args(|arg| with_candidates(arg, group, typed.clone()));
     let names: Vec<String> =
         command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |sub| add_completions(sub, kind, global))
+        let group = group.unwrap_or(&name).to_owned();
+        command.mut_subcommand(name, |sub| add_completions(sub, Some(&group), typed))
     })
 }
 
-fn with_candidates(arg: Arg, kind: Option<&'static str>, global: Global) -> Arg {
+fn with_candidates(arg: Arg, group: Option<&str>, typed: Typed) -> Arg {
     let value = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
-    let field = match value.as_deref() {
-        _ if arg.get_long() == Some("profile") => {
-            return arg.add(ArgValueCandidates::new(move || profiles(&global)));
+    let field = match (value.as_deref(), group) {
+        (Some("NAME"), Some("profile")) => {
+            return arg.add(ArgValueCandidates::new(move || profiles(&typed.global)));
         }
-        Some("MODEL_ID") => return arg.add(ArgValueCandidates::new(move || models(&global, kind))),
-        Some("FORMAT_ID|HANDLE/SLUG") => {
-            let formats = move |current: &OsStr| formats(&global, current);
+        _ if arg.get_long() == Some("profile") => {
+            return arg.add(ArgValueCandidates::new(move || profiles(&typed.global)));
+        }
+        (Some("MODEL_ID"), group) => {
+            let kind = ["image", "video"].into_iter().find(|kind| group == Some(kind));
+            return arg.add(ArgValueCandidates::new(move || models(&typed.global, kind)));
+        }
+        (Some("FORMAT_ID|HANDLE/SLUG"), _) => {
+            let formats = move |current: &OsStr| formats(&typed.global, current);
             return arg.add(ArgValueCompleter::new(formats));
         }
-        Some("JOB_ID") => "job_id",
-        Some("RUN_ID") => "run_id",
-        Some("QUEUE_ID") => "queue_id",
-        Some("TOP_UP_ID") => "top_up_id",
+        (Some("COMMAND"), Some("help")) => {
+            return arg.add(ArgValueCandidates::new(move || names(&typed.commands)));
+        }
+        (Some("EVENT"), Some("webhook")) => {
+            let events = || names(samples().keys());
+            return arg.add(ArgValueCandidates::new(events));
+        }
+        (Some("EVENT_ID"), _) => return arg.add(ArgValueCandidates::new(move || events(&typed))),
+        (Some("JOB_ID"), _) => "job_id",
+        (Some("RUN_ID"), _) => "run_id",
+        (Some("QUEUE_ID"), _) => "queue_id",
+        (Some("TOP_UP_ID"), _) => "top_up_id",
         _ => return arg,
     };
-    arg.add(ArgValueCandidates::new(move || history(&global, field)))
+    arg.add(ArgValueCandidates::new(move || history(&typed, field)))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,8 +157,8 @@ struct Value {
 const MAX_HISTORY: usize = 100;
 
 /// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
-fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
-    let global = global.clone();
+fn history(typed: &Typed, field: &str) -> Vec<CompletionCandidate> {
+    let global = typed.global.clone();
     let entries = remote::in_time(move || {
         let session = Session::without_logging(global).ok()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -135,15 +173,41 @@ fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
             kind: String::new(),
         })
     });
-    candidates(values.take(MAX_HISTORY))
+    candidates(values.filter(|value| typed.is_new(&value.value)).take(MAX_HISTORY))
+}
+
+/// Returns the ids of received webhook events in the store that is used if none is named, newest first.
+fn events(typed: &Typed) -> Vec<CompletionCandidate> {
+    let global = typed.global.clone();
+    let events = remote::in_time(move || {
+        let address = StoreAddress::resolve(None, &Session::without_logging(global).ok()?).ok()?;
+        // A server may be slow.
+        address.file()?;
+        let mut query = ListQuery::default();
+        query.limit = MAX_HISTORY;
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.ok()?.block_on(async {
+            let store = address.open_read_only().await.ok()?;
+            store.list(&query).await.ok()
+        })
+    });
+    let values = events.into_iter().flatten().map(|event| Value {
+        value: event.id.to_string(),
+        help: format!("{}: {}", event.state.as_str(), event.event_type),
+        kind: String::new(),
+    });
+    candidates(values.filter(|value| typed.is_new(&value.value)))
 }
 
 fn profiles(global: &Global) -> Vec<CompletionCandidate> {
     let Ok(session) = Session::without_logging(global.clone()) else { return Vec::new() };
     let settings = session.settings().ok();
-    let names = settings.map(|settings| settings.file.profiles());
-    candidates(names.into_iter().flatten().map(|name| Value {
-        value: name.to_owned(),
+    names(settings.into_iter().flat_map(|settings| settings.file.profiles()))
+}
+
+fn names(names: impl IntoIterator<Item: Into<String>>) -> Vec<CompletionCandidate> {
+    candidates(names.into_iter().map(|name| Value {
+        value: name.into(),
         help: String::new(),
         kind: String::new(),
     }))
@@ -222,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_parser_is_valid_with_completions() {
-        let command = add_completions(crate::cli::full_command_line(), None, &Global::default());
+        let command = add_completions(crate::cli::full_command_line(), None, &Typed::default());
         command.debug_assert();
     }
 

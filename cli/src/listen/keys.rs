@@ -54,7 +54,7 @@ impl Keys {
                 let fetch = Arc::new(RateLimitedFetch { client, fetched_at: Mutex::default() });
                 receiver.key_loader(move || Arc::clone(&fetch).keys())
             }
-            (SecretSource::Service | SecretSource::Fixed(_), _) => receiver,
+            (SecretSource::Service | SecretSource::Fixed(_) | SecretSource::Trigger, _) => receiver,
         };
         let source = secrets.source().clone();
         Self { receiver, source, trigger_file: None, warned: Mutex::default() }
@@ -69,18 +69,17 @@ impl Keys {
         &self.source
     }
 
-    /// Returns the receiver with the secret of `svc webhook trigger`, if a delivery is signed with it and
-    /// not with another one.
-    fn trigger_receiver(&self, headers: &HeaderMap) -> Option<WebhookReceiver> {
-        let file = self.trigger_file.as_ref()?;
-        let named = headers.get(header::FINGERPRINT)?.to_str().ok()?;
-        if self.fingerprints().iter().any(|known| known == named) {
-            return None;
-        }
-        let keys = KeySet::from_file(file).ok()?;
-        let is_named = keys.newest().fingerprint().to_string() == named;
+    /// Returns the receiver with the secret of `svc webhook trigger`, if a delivery names that secret, or
+    /// if it names none and is signed with it.
+    fn trigger_receiver(&self, headers: &HeaderMap, body: &[u8]) -> Option<WebhookReceiver> {
+        let keys = KeySet::from_file(self.trigger_file.as_ref()?).ok()?;
+        let fingerprint = keys.newest().fingerprint().to_string();
         let verifier = self.verifier().with_keys(keys);
-        is_named.then(|| WebhookReceiver::new(verifier).clock(clock::unix_seconds))
+        let is_signed = match headers.get(header::FINGERPRINT) {
+            Some(named) => named.as_bytes() == fingerprint.as_bytes(),
+            None => verifier.verify_with_headers(headers, body, clock::unix_seconds()).is_ok(),
+        };
+        is_signed.then(|| WebhookReceiver::new(verifier).clock(clock::unix_seconds))
     }
 
     pub(super) fn verifier(&self) -> Arc<Verifier> {
@@ -103,7 +102,7 @@ impl Keys {
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<Webhook, ReceiveError> {
-        let trigger = self.trigger_receiver(headers);
+        let trigger = self.trigger_receiver(headers, &body);
         trigger.as_ref().unwrap_or(&self.receiver).receive(headers, Full::new(body)).await
     }
 

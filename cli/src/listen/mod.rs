@@ -18,19 +18,20 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use svc_sdk::transport;
-use svc_webhook_inbox::{Inbox, Worker};
+use svc_webhook_inbox::Inbox;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-use crate::error::Failure;
+use crate::error::{Failure, SuggestedCommand};
 use crate::listen::accept::{accept, wait_for_stop};
 use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE};
 use crate::listen::receive::{ListenEvent, Receiver, StdoutWriter, report};
 use crate::output::write_stdout;
 use crate::session::Session;
+use crate::text::counted;
 #[cfg(unix)]
 use crate::webhook::Control;
-use crate::webhook::{SecretSource, StoreAddress, Target};
+use crate::webhook::{StoreAddress, Target};
 
 pub(crate) use crate::listen::keys::{Keys, fetch_secrets};
 
@@ -98,32 +99,35 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         secret: options.secret,
     };
     let is_forwarding = options.target.is_some();
-    let worker = match options.target {
-        Some(target) => {
-            let forwarder = Forwarder::new(
-                target,
-                transport::hyper(),
-                Arc::clone(&keys),
-                options.max_rejections,
-                sender.clone(),
-            );
-            Some(forwarder.worker(inbox.clone()))
-        }
-        // Only a store that was asked for keeps events for a later listener that forwards them.
-        None if matches!(options.store, StoreAddress::Memory | StoreAddress::Default(_)) => {
-            Some(Worker::new(inbox.clone(), |_| async { Ok(()) }).purge_after(RETENTION))
-        }
-        None => None,
-    };
+    let worker = options.target.map(|target| {
+        let forwarder = Forwarder::new(
+            target,
+            transport::hyper(),
+            Arc::clone(&keys),
+            options.max_rejections,
+            sender.clone(),
+        );
+        forwarder.worker(inbox.clone())
+    });
+    // Only a store that was asked for keeps what it receives for a later listener that forwards it.
+    let is_default = matches!(options.store, StoreAddress::Memory | StoreAddress::Default(_));
+    let is_handling = is_default && !is_forwarding;
+    if is_handling {
+        let _ = inbox.store().purge(RETENTION).await;
+    }
     serve_control(session, &options.store, &inbox, is_forwarding, &sender);
-    let source = match keys.source() {
-        SecretSource::Service => "the signing secret of the service".to_owned(),
-        source => format!("the signing secret of {source}"),
-    };
-    let receiver = Arc::new(Receiver::new(keys, inbox.clone(), sender));
+    let source = format!(
+        "deliveries are verified with the signing secret of {} (fingerprint {})",
+        keys.source(),
+        ready.fingerprints.join(", ")
+    );
+    let receiver = Arc::new(Receiver::new(keys, inbox.clone(), is_handling, sender));
     let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped_listener)));
     write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
-    session.printer.note(&format!("deliveries are verified with {source}"));
+    session.printer.note(&source);
+    if !is_forwarding {
+        report_pending(session, pending, &options.store, is_forwarding);
+    }
     if session.printer.is_table_by_default() {
         session.printer.note(&format!(
             "try it in another terminal: {}",
@@ -181,8 +185,10 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         }
     };
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_output).await;
-    if is_forwarding && let Ok(pending) = unfinished_count(&inbox).await {
-        report_pending(session, pending, options.store != StoreAddress::Memory);
+    if (is_forwarding || is_handling)
+        && let Ok(pending) = unfinished_count(&inbox).await
+    {
+        report_pending(session, pending, &options.store, is_forwarding);
     }
     result
 }
@@ -240,14 +246,25 @@ async fn unfinished_count(inbox: &Inbox) -> Result<u64, Failure> {
     Ok(stats.pending + stats.in_progress)
 }
 
-fn report_pending(session: &Session, pending: u64, on_disk: bool) {
-    match (pending, on_disk) {
-        (0, _) => {}
-        (pending, true) => session.printer.note(&format!(
-            "{pending} events are not forwarded yet; the next run with this store forwards them"
+/// Says how many events wait to be forwarded, and which command forwards them.
+fn report_pending(session: &Session, pending: u64, store: &StoreAddress, is_forwarding: bool) {
+    if pending == 0 {
+        return;
+    }
+    let events = counted(usize::try_from(pending).unwrap_or(usize::MAX), "event");
+    let (is, them) = if pending == 1 { ("is", "it") } else { ("are", "them") };
+    let added = if is_forwarding { &[][..] } else { &["--forward-to", "URL"] };
+    match store {
+        StoreAddress::Memory => session.printer.warn(&format!(
+            "{events} {is} not forwarded, and lost; other stores than memory keep {them}"
         )),
-        (pending, false) => session.printer.warn(&format!(
-            "{pending} events were not forwarded and are lost; without --store memory they are kept on disk"
+        // Its URL may contain a password.
+        StoreAddress::Server(..) => session.printer.note(&format!(
+            "{events} {is} not forwarded yet; the next run with this store and --forward-to forwards {them}"
+        )),
+        _ => session.printer.note(&format!(
+            "{events} {is} not forwarded yet; to forward {them}: {}",
+            SuggestedCommand::of_this_process(&[], &[], added)
         )),
     }
 }

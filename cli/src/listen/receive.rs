@@ -54,6 +54,8 @@ const HOP_BY_HOP: [HeaderName; 11] = [
 pub(super) struct Receiver {
     keys: Arc<Keys>,
     inbox: Inbox,
+    /// Whether events count as handled when they are stored, because nothing forwards them.
+    is_handling: bool,
     events: mpsc::Sender<ListenEvent>,
     large_bodies: Semaphore,
 }
@@ -70,8 +72,14 @@ enum Rejection {
 }
 
 impl Receiver {
-    pub(super) fn new(keys: Arc<Keys>, inbox: Inbox, events: mpsc::Sender<ListenEvent>) -> Self {
-        Self { keys, inbox, events, large_bodies: Semaphore::new(MAX_LARGE_BODIES) }
+    pub(super) fn new(
+        keys: Arc<Keys>,
+        inbox: Inbox,
+        is_handling: bool,
+        events: mpsc::Sender<ListenEvent>,
+    ) -> Self {
+        let large_bodies = Semaphore::new(MAX_LARGE_BODIES);
+        Self { keys, inbox, is_handling, events, large_bodies }
     }
 
     pub(super) async fn handle(
@@ -164,7 +172,11 @@ impl Receiver {
         let labels: Labels = serde_json::from_slice(webhook.body()).unwrap_or_default();
         (line.status, line.outcome) = (labels.status, labels.outcome);
         let new_event = NewEvent::new(&event, end_to_end_headers(headers), webhook.into_body());
-        let inserted = self.inbox.store().insert(new_event).await;
+        let store = self.inbox.store();
+        let inserted = match self.is_handling {
+            true => store.insert_handled(new_event).await,
+            false => store.insert(new_event).await,
+        };
         let inserted = inserted.map_err(Rejection::StoreError)?;
         line.duplicate = inserted == InsertOutcome::Duplicate;
         let status = if line.known { StatusCode::OK } else { StatusCode::NO_CONTENT };

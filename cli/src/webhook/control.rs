@@ -41,6 +41,9 @@ impl Change {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Changed {
     pub(crate) process: u32,
+    /// Whether that process forwards events.
+    #[serde(default)]
+    pub(crate) is_forwarding: bool,
     /// The number of changed events, or why there are none.
     pub(crate) result: Result<u64, String>,
 }
@@ -126,7 +129,7 @@ mod unix {
                         let _ = events.send(to_event(format!("replayed {count}{hint}"))).await;
                     }
                     let result = result.map_err(|error| error.to_string());
-                    let answer = Changed { process: process::id(), result };
+                    let answer = Changed { process: process::id(), is_forwarding, result };
                     let answer = serde_json::to_string(&answer).ok()?;
                     writer.write_all(format!("{answer}\n").as_bytes()).await.ok()
                 });

@@ -38,6 +38,8 @@ pub(crate) enum SecretSource {
     Fixed(String),
     /// The service, from which they can be fetched again.
     Service,
+    /// The file of `svc webhook trigger`, which does not change.
+    Trigger,
 }
 
 impl Secrets {
@@ -62,7 +64,17 @@ impl Secrets {
             write_private(&path, secret.as_bytes())
                 .map_err(|error| Failure::file("cannot write", &path, &error))?;
         }
-        Self::from_file(&path)
+        Self::made_by_trigger(session)?.ok_or_else(Self::missing)
+    }
+
+    /// Returns the same secret, if it was made before.
+    pub(crate) fn made_by_trigger(session: &Session) -> Result<Option<Self>, Failure> {
+        let path = Self::trigger_file(session)?;
+        if session.is_sandbox() || !path.exists() {
+            return Ok(None);
+        }
+        let secrets = Self { source: SecretSource::Trigger, ..Self::from_file(&path)? };
+        Ok(Some(secrets))
     }
 
     pub(crate) fn trigger_file(session: &Session) -> Result<PathBuf, Failure> {
@@ -196,6 +208,7 @@ impl fmt::Display for SecretSource {
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Fixed(name) => f.write_str(name),
             Self::Service => f.write_str("the service"),
+            Self::Trigger => f.write_str("svc webhook trigger"),
         }
     }
 }

@@ -158,14 +158,15 @@ impl StoreAddress {
     }
 
     /// Makes a change to a store that exists, through the listener that uses it if there is one.
-    /// Returns the number of changed events.
-    pub(crate) async fn change(&self, change: &Change) -> Result<u64, Failure> {
+    /// Returns the number of changed events, and whether that listener forwards events.
+    pub(crate) async fn change(&self, change: &Change) -> Result<(u64, bool), Failure> {
         self.check_exists()?;
         if let Some(changed) = self.file().and_then(|path| ask_listener(path, change)) {
-            return changed.result.map_err(Failure::other);
+            let count = changed.result.map_err(Failure::other)?;
+            return Ok((count, changed.is_forwarding));
         }
         let store = self.open().await?;
-        Ok(change.apply(&*store).await?)
+        Ok((change.apply(&*store).await?, false))
     }
 
     /// Opens a store that exists for reading, also while another process uses it.

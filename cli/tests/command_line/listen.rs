@@ -186,6 +186,26 @@ fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
 }
 
 #[test]
+fn the_secret_of_trigger_verifies_what_names_it_or_none() {
+    let env = TestEnv::new();
+    let folder = env.path("state/webhooks");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("trigger-secret"), "whsec_trigger\n").unwrap();
+    let listener = Listener::start(&mut listen(&env, []));
+    let body = job("job_1");
+    let without_name = |headers: String| {
+        let lines = headers.split_inclusive("\r\n").filter(|it| !it.contains("-fingerprint"));
+        lines.collect::<String>()
+    };
+    let by_trigger = signed(&["whsec_trigger"], now(), &body);
+    let by_stranger = signed(&["whsec_stranger"], now(), &body);
+    assert_eq!(post(listener.url(), &by_trigger, &body), 200);
+    assert_eq!(post(listener.url(), &without_name(by_trigger), &body), 200);
+    assert_eq!(post(listener.url(), &without_name(by_stranger), &body), 401);
+    listener.end().assert_exit(0);
+}
+
+#[test]
 fn an_unavailable_target_receives_the_events_later() {
     let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

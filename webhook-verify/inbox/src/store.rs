@@ -26,6 +26,18 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Returns an error if the event may not have been stored.
     async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError>;
 
+    /// Stores an event as handled: what it was for happened when it was received. Otherwise the same as
+    /// [`insert`](Store::insert).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the event may not have been stored, and by default an error of kind
+    /// [`Invalid`](StoreErrorKind::Invalid), because the store does not support this.
+    async fn insert_handled(&self, _: NewEvent) -> Result<InsertOutcome, StoreError> {
+        let message = "the store cannot store an event as handled";
+        Err(StoreError::new(StoreErrorKind::Invalid, message))
+    }
+
     /// Leases events that are due, oldest first. Returns at once if there are none.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub(crate) struct Call {
     /// Name of the tool
     #[arg(value_name = "TOOL")]
     tool: String,
-    /// Argument: parsed as JSON if valid, otherwise as text; repeatable
+    /// Argument: text if the tool takes a text there, otherwise JSON if valid; repeatable
     #[arg(long = "arg", value_name = "KEY=VALUE", help_heading = headings::INPUT)]
     arguments: Vec<Pair>,
     /// All arguments: a JSON object, FILE, or - for stdin
@@ -53,7 +53,7 @@ pub(crate) struct Call {
 }
 
 pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
-    let arguments = arguments(args)?;
+    let mut arguments = arguments(args)?;
     let McpAccess { builder, url, key_fingerprint } =
         session.mcp(args.endpoint.mcp_url.as_deref())?;
     let channel = builder.build()?.with_account(key_fingerprint.as_str());
@@ -66,7 +66,11 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
         connected = connect => connected?,
         _ = session.interrupts.first() => return Err(Failure::interrupted()),
     };
-    match tools.iter().find(|tool| tool.name == args.tool) {
+    let tool = tools.iter().find(|tool| tool.name == args.tool);
+    if let Some(tool) = tool {
+        keep_texts(tool, &args.arguments, &mut arguments);
+    }
+    match tool {
         Some(tool) if tool.is_paid() => {
             let call = PaidCall {
                 session,
@@ -78,9 +82,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
             };
             call.run(arguments).await
         }
-        _ if args.spending.dry_run => {
-            dry_run(session, &url, &args.tool, &arguments, &Price::Unknown)
-        }
+        _ if args.spending.dry_run => dry_run(session, &url, &args.tool, &arguments, None),
         tool => {
             let call = async {
                 let called = client.call(&args.tool, Value::Object(arguments)).await;
@@ -91,6 +93,18 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
                 None => failure.hint(hint_for_unknown(&args.tool, &tools)),
             });
             print(session, &called?)
+        }
+    }
+}
+
+/// Makes a text, such as a prompt `2026`, of an argument that is one by the tool's schema.
+fn keep_texts(tool: &Tool, given: &[Pair], arguments: &mut Map<String, Value>) {
+    for Pair { name, value } in given {
+        let kind = tool.input_schema.pointer(&format!("/properties/{name}/type"));
+        if kind.is_some_and(|kind| kind == "string")
+            && let Some(argument) = arguments.get_mut(name).filter(|argument| !argument.is_string())
+        {
+            *argument = Value::from(value.as_str());
         }
     }
 }
@@ -134,7 +148,7 @@ impl PaidCall<'_> {
         };
         if self.spending.dry_run {
             pricing::check_max_price(&price, self.spending.max_price)?;
-            return dry_run(self.session, self.url, &self.tool.name, &request.body, &price);
+            return dry_run(self.session, self.url, &self.tool.name, &request.body, Some(&price));
         }
         let paid = PaidRequest {
             surface: SurfaceChoice::Developer,
@@ -251,18 +265,24 @@ fn dry_run(
     url: &str,
     tool: &str,
     arguments: &Map<String, Value>,
-    price: &Price,
+    price: Option<&Price>,
 ) -> Result<(), Failure> {
     let shown = json!({
         "dry_run": true,
         "request": {"url": url, "tool": tool, "arguments": arguments},
-        "cap_usd": price.upper_bound(),
+        "cap_usd": price.and_then(Price::upper_bound),
     });
     session.printer.print_item(&shown, |_| {
         let mut table = Table::key_value();
         table.field("tool", Some(tool));
         table.field("arguments", Some(Value::Object(arguments.clone())));
-        table.field("price", Some(price.describe()));
+        table.field(
+            "price",
+            price.map(|price| match price {
+                Price::Unknown => "unknown; limit it with --max-price USD".to_owned(),
+                price => price.describe(),
+            }),
+        );
         table.field("sent", Some("nothing (dry run)"));
         table
     })

@@ -113,9 +113,13 @@ allow such calls by starting the server with --allow-unpriced and without --max-
     }
 }
 
-/// Converts a JSON number to dollars. Returns `None` if it is not a valid amount, or negative.
+/// Converts a JSON number, or a text as prices are, to dollars. Returns `None` if it is not a valid
+/// amount, or negative.
 pub(super) fn amount_of(amount: &Value) -> Option<Usd> {
-    let amount: Usd = amount.as_number()?.to_string().parse().ok()?;
+    let amount: Usd = match amount {
+        Value::String(text) => text.parse().ok()?,
+        amount => amount.as_number()?.to_string().parse().ok()?,
+    };
     (amount >= Usd::ZERO).then_some(amount)
 }
 

@@ -76,7 +76,9 @@ impl ToolHandler {
         let mut required = required.into_iter().flatten().filter_map(Value::as_str);
         let is_missing = |name: &&str| !arguments.get(*name).is_some_and(has_content);
         if let Some(missing) = required.find(is_missing) {
-            return Err(invalid(format!("{missing} is required")));
+            let empty =
+                if arguments.contains_key(missing) { ", and must not be empty" } else { "" };
+            return Err(invalid(format!("{missing} is required{empty}")));
         }
         use Operation as Op;
         match name {

@@ -25,6 +25,8 @@ use crate::webhook::{Change, StoreAddress};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Inbox {
     /// List received events, newest first
+    ///
+    /// The attempts are those since the event was received, or replayed.
     List(ListInbox),
     /// Show an event with its headers and body
     Show(Show),
@@ -109,6 +111,11 @@ impl InboxItem {
             bytes: event.body.len(),
         }
     }
+
+    /// Returns the error of the last attempt, unless a later attempt has succeeded.
+    fn shown_error(&self) -> Option<&str> {
+        self.error.as_deref().filter(|_| self.state != EventState::Handled.as_str())
+    }
 }
 
 fn table(items: &[InboxItem]) -> Table {
@@ -131,7 +138,7 @@ fn table(items: &[InboxItem]) -> Table {
             item.state,
             &item.attempts.to_string(),
             &age(item.received_at),
-            &sanitize(item.error.as_deref().unwrap_or("-")),
+            &sanitize(item.shown_error().unwrap_or("-")),
         ]);
     }
     table
@@ -233,7 +240,7 @@ impl From<StateFilter> for EventState {
 #[derive(Args, Debug)]
 pub(crate) struct Show {
     /// Id of the event, as `svc webhook inbox list` prints it
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "EVENT_ID")]
     id: String,
     #[command(flatten)]
     store: StoreArgs,
@@ -278,7 +285,7 @@ async fn show(session: &Session, args: Show) -> Result<(), Failure> {
         table.field("received", Some(received));
         table.field("due", item.due_at);
         table.field("finished", item.finished_at);
-        table.field("error", item.error.as_deref().map(sanitize));
+        table.field("error", item.shown_error().map(sanitize));
         for (name, values) in &details.headers {
             table.field(name, Some(sanitize(&values.join(", "))));
         }
@@ -300,14 +307,15 @@ fn header_values(headers: &HeaderMap) -> BTreeMap<String, Vec<String>> {
 #[command(group = ArgGroup::new("selection").required(true).args(["ids", "dead", "since"]))]
 pub(crate) struct Replay {
     /// Ids of the events, as `svc webhook inbox list` prints them
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "EVENT_ID")]
     ids: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
     /// All dead events
     #[arg(long)]
     dead: bool,
-    /// All finished events that were received at or after this time, such as 2026-01-05T10:00:00Z
+    /// All finished events that were received at or after this time, such as 2026-01-05T10:00:00Z, or
+    /// that long ago, such as 2h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<Timestamp>,
     /// Only events that were received before this time [default: now]
@@ -315,14 +323,19 @@ pub(crate) struct Replay {
     until: Option<Timestamp>,
 }
 
-/// Parses a time in RFC 3339, or a date, which is its beginning in UTC.
+/// Parses a time in RFC 3339, a date, which is its beginning in UTC, or an age with a unit, such as `2h`.
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     let date = || {
         let date: jiff::civil::Date = text.parse().ok()?;
         Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
     };
-    let time = text.parse().ok().or_else(date);
-    time.ok_or_else(|| "expected a time such as 2026-01-05T10:00:00Z, or a date".to_owned())
+    let age = || {
+        let seconds = parse_age(text).ok().filter(|_| text.ends_with(char::is_alphabetic))?;
+        clock::now().checked_sub(Duration::from_secs(seconds)).ok()
+    };
+    let time = text.parse().ok().or_else(date).or_else(age);
+    let expected = "expected a time such as 2026-01-05T10:00:00Z, a date, or an age such as 2h";
+    time.ok_or_else(|| expected.to_owned())
 }
 
 pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
@@ -344,11 +357,24 @@ pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failur
         }
         changes.push(Change::ReplayReceived(since, until));
     }
-    let mut replayed = 0;
+    let (mut replayed, mut is_forwarded) = (0, false);
     for change in &changes {
-        replayed += address.change(change).await?;
+        let (count, is_forwarding) = address.change(change).await?;
+        replayed += count;
+        is_forwarded |= is_forwarding;
     }
     print_count(session, "replayed", replayed)?;
+    // A database may have a listener elsewhere.
+    if replayed > 0 && !is_forwarded && address.file().is_some() {
+        let mut words = vec!["webhook", "listen", "--forward-to", "URL"];
+        let store = address.to_string();
+        if !matches!(address, StoreAddress::Default(_)) {
+            words.extend(["--store", &store]);
+        }
+        session
+            .printer
+            .note(&format!("pending until a listener forwards them: {}", session.command(&words)));
+    }
     if usize::try_from(replayed).is_ok_and(|count| count < args.ids.len()) {
         session.printer.note("events that are pending or in progress were left unchanged");
     }
@@ -371,7 +397,7 @@ fn parse_age(text: &str) -> Result<u64, &'static str> {
 
 async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
     let address = args.store.resolve(session)?;
-    let purged = address.change(&Change::Purge(args.older_than)).await?;
+    let (purged, _) = address.change(&Change::Purge(args.older_than)).await?;
     print_count(session, "purged", purged)
 }
 

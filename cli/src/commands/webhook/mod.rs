@@ -31,6 +31,9 @@ pub(crate) enum Webhook {
     ///
     /// Prints one line when it is ready, and one for each event. Runs until Ctrl-C, or until it can
     /// no longer receive events.
+    ///
+    /// Without a configured secret, that of the service is fetched; where no key of the developer
+    /// surface is configured either, only events of `svc webhook trigger` are accepted.
     Listen(Listen),
     /// Have received events handled again, also while `svc webhook listen` runs
     Replay(inbox::Replay),
@@ -116,7 +119,7 @@ async fn listen_on(session: &Session, args: Listen) -> Result<(), Failure> {
 }
 
 /// Returns the configured secrets. If there are none, fetches them from the service, and returns the
-/// client for fetching them again after a rotation.
+/// client for fetching them again after a rotation. Without its key, only local events are received.
 async fn secrets(
     session: &Session,
     args: &SecretArgs,
@@ -128,11 +131,13 @@ async fn secrets(
     let access = match session.access::<Developer>() {
         Ok(access) => access,
         Err(why) => {
-            let missing = Secrets::missing();
             let why = why.headline();
-            return Err(
-                missing.hint(format!("or let svc fetch it from the service, which failed: {why}"))
-            );
+            session.printer.warn(&format!(
+                "no signing secret is configured, and none can be fetched from the service ({why}): only \
+                 events of svc webhook trigger are accepted; for those of the service, pass \
+                 --secret-file FILE or set SVC_WEBHOOK_SECRET"
+            ));
+            return Ok((Secrets::of_trigger(session)?, None));
         }
     };
     let secrets = fetch_secrets(&access.client).await.map_err(|failure| {

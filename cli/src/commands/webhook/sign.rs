@@ -91,23 +91,39 @@ struct VerifiedDelivery {
 
 pub(super) fn verify(session: &Session, args: &Verify) -> Result<(), Failure> {
     args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
-    let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
+    let secret_file = args.secret.secret_file.as_deref();
+    let secrets = match Secrets::find(session, secret_file)? {
+        Some(secrets) => secrets,
+        // Without a configured secret, `svc webhook listen` accepts what is signed with this one.
+        None => match Secrets::made_by_trigger(session)? {
+            Some(secrets) => secrets,
+            None => Secrets::require(session, None)?,
+        },
+    };
     let body = read_file("FILE", &args.body)?;
     let headers = DeliveryHeaders { timestamp: &args.timestamp, signature: &args.signature };
     let verified = secrets
         .verifier(Duration::from_secs(args.tolerance))
         .verify(headers, &body, clock::unix_seconds())
-        .map_err(verification_failure)?;
+        .map_err(|error| verification_failure(&error, &secrets))?;
     session
         .printer
         .print_item(&VerifiedDelivery::new(&secrets, verified, &body), VerifiedDelivery::table)
 }
 
-fn verification_failure(error: VerifyError) -> Failure {
+fn verification_failure(error: &VerifyError, secrets: &Secrets) -> Failure {
     let code = Some(error.code().to_owned());
-    Failure::other(error.to_string())
+    let failure = Failure::other(error.to_string())
         .context("the delivery was rejected")
-        .with_response(code, None, None, None)
+        .with_response(code, None, None, None);
+    let (source, fingerprint) = (secrets.source(), secrets.keys().newest().fingerprint());
+    match error {
+        VerifyError::SignatureMismatch => failure.hint(format!(
+            "the newest secret of {source} has the fingerprint {fingerprint}, and a delivery names its own in \
+             x-svc-webhook-secret-fingerprint; pass another secret with --secret-file FILE"
+        )),
+        _ => failure,
+    }
 }
 
 impl VerifiedDelivery {

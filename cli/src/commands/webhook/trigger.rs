@@ -101,8 +101,17 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     session.printer.print_item(&report, |report| Table::of(report, fields))?;
     match report.status {
         200..=299 => Ok(()),
-        status => Err(Failure::other(format!("the receiver returned status {status}"))
-            .with_client_code(ClientCode::HTTP_ERROR)),
+        status => {
+            let failure = Failure::other(format!("the receiver returned status {status}"))
+                .with_client_code(ClientCode::HTTP_ERROR);
+            let sandbox = ["--sandbox", "webhook", "trigger", &report.event, "--to", &report.to];
+            Err(match status {
+                401 if !session.is_sandbox() => failure
+                    .hint("if it has another signing secret, pass that with --secret-file FILE")
+                    .hint(Suggestion::from("for svc --sandbox webhook listen: ").svc(sandbox)),
+                _ => failure,
+            })
+        }
     }
 }
 

@@ -65,6 +65,33 @@ impl MemoryStore {
         self
     }
 
+    fn add(&self, event: NewEvent, is_handled: bool) -> Result<InsertOutcome, StoreError> {
+        let now = self.clock.millis();
+        let mut events = self.events();
+        let key = event.dedupe_key;
+        if key.as_ref().is_some_and(|key| events.table.is_known(key)) {
+            return Ok(InsertOutcome::Duplicate);
+        }
+        let payload = Payload { headers: event.headers, body: event.body };
+        let size = payload.size();
+        if let Some(max_bytes) = self.max_bytes
+            && !events.make_room(size, max_bytes)
+        {
+            let message = "the memory of the store is full of unfinished events";
+            return Err(StoreError::new(StoreErrorKind::Full, message));
+        }
+        events.bytes = events.bytes.saturating_add(size);
+        let number = events.table.next_number();
+        let entry = Entry::new(key, event.event_type, now, payload);
+        events.table.insert(number, entry);
+        if is_handled {
+            events.table.finish(number, HandlingOutcome::Handled, now);
+        }
+        drop(events);
+        self.changed.notify_one();
+        Ok(InsertOutcome::Inserted(id(number)))
+    }
+
     fn events(&self) -> MutexGuard<'_, MemoryEvents> {
         // No code panics while it holds the lock, so the events are consistent.
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
@@ -106,27 +133,11 @@ impl Payload {
 #[async_trait]
 impl Store for MemoryStore {
     async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
-        let now = self.clock.millis();
-        let mut events = self.events();
-        let key = event.dedupe_key;
-        if key.as_ref().is_some_and(|key| events.table.is_known(key)) {
-            return Ok(InsertOutcome::Duplicate);
-        }
-        let payload = Payload { headers: event.headers, body: event.body };
-        let size = payload.size();
-        if let Some(max_bytes) = self.max_bytes
-            && !events.make_room(size, max_bytes)
-        {
-            let message = "the memory of the store is full of unfinished events";
-            return Err(StoreError::new(StoreErrorKind::Full, message));
-        }
-        events.bytes = events.bytes.saturating_add(size);
-        let number = events.table.next_number();
-        let entry = Entry::new(key, event.event_type, now, payload);
-        events.table.insert(number, entry);
-        drop(events);
-        self.changed.notify_one();
-        Ok(InsertOutcome::Inserted(id(number)))
+        self.add(event, false)
+    }
+
+    async fn insert_handled(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+        self.add(event, true)
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {

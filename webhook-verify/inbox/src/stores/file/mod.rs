@@ -104,6 +104,30 @@ impl FileStore {
         self
     }
 
+    async fn add(&self, event: NewEvent, is_handled: bool) -> Result<InsertOutcome, StoreError> {
+        let inserted = self.run(move |events, now| {
+            let NewEvent { dedupe_key: key, event_type, headers, body } = event;
+            if key.as_ref().is_some_and(|key| events.table.is_known(key)) {
+                return Ok(InsertOutcome::Duplicate);
+            }
+            let number = events.table.next_number();
+            let delivery = Delivery::new(now, key, &event_type, &headers, &body);
+            let received = Line::Received { id: number, delivery };
+            if is_handled {
+                events.change(received, EventLog::append)?;
+                let handled = Line::Forwarded { id: number, at: Some(now) };
+                events.change(handled, EventLog::append_durably)?;
+                events.compact_if_needed();
+            } else {
+                events.change(received, EventLog::append_durably)?;
+            }
+            Ok(InsertOutcome::Inserted(id(number)))
+        });
+        let inserted = inserted.await;
+        self.changed.notify_one();
+        inserted
+    }
+
     /// Runs a function on a blocking thread, because writing to the disk takes time.
     async fn run<T: Send + 'static>(
         &self,
@@ -278,19 +302,11 @@ fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Li
 #[async_trait]
 impl Store for FileStore {
     async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
-        let inserted = self.run(move |events, now| {
-            let NewEvent { dedupe_key: key, event_type, headers, body } = event;
-            if key.as_ref().is_some_and(|key| events.table.is_known(key)) {
-                return Ok(InsertOutcome::Duplicate);
-            }
-            let number = events.table.next_number();
-            let delivery = Delivery::new(now, key, &event_type, &headers, &body);
-            events.change(Line::Received { id: number, delivery }, EventLog::append_durably)?;
-            Ok(InsertOutcome::Inserted(id(number)))
-        });
-        let inserted = inserted.await;
-        self.changed.notify_one();
-        inserted
+        self.add(event, false).await
+    }
+
+    async fn insert_handled(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+        self.add(event, true).await
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use super::*;
+use crate::MemoryStore;
 use crate::event::EventState;
 use crate::store::StoreErrorKind;
 
@@ -233,4 +234,21 @@ async fn only_the_owner_can_read_the_file() {
         assert_eq!(mode & 0o777, 0o600);
         compact(&store).await;
     }
+}
+
+#[tokio::test]
+async fn what_is_stored_as_handled_is_not_claimed() {
+    let folder = Folder::new();
+    let stores: [Box<dyn Store>; 2] = [Box::new(folder.open()), Box::new(MemoryStore::new())];
+    for store in stores {
+        let new = |job| event(job, job);
+        let inserted = InsertOutcome::Inserted(EventId::new("1"));
+        assert_eq!(store.insert_handled(new("a")).await.unwrap(), inserted);
+        assert_eq!(store.insert_handled(new("a")).await.unwrap(), InsertOutcome::Duplicate);
+        let request = ClaimRequest::new("a worker", Duration::from_secs(60));
+        assert!(store.claim(&request).await.unwrap().is_empty());
+        assert_eq!(store.stats().await.unwrap().handled, 1);
+    }
+    let stats = folder.open().stats().await.unwrap();
+    assert_eq!((stats.handled, stats.pending), (1, 0));
 }
