@@ -54,6 +54,11 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("action|agent|format", "wait watch follow tail", "run wait"),
     ("action|agent|format", "cancel stop kill", "run cancel"),
     ("agent", "chat ask", "agent run"),
+    (
+        "job list",
+        "--since --until --after --from --days",
+        "; jobs have no filter by time: they are listed newest first, up to -n N",
+    ),
     ("action run", "--cap --budget", "; the service documents no cap for runs of Actions"),
     ("balance", "add topup top-up", "top-up create {DOLLARS}"),
     ("top-up create", "--amount --dollars --usd", "top-up create {DOLLARS}"),
@@ -148,6 +153,9 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
                 error.remove(ContextKind::Suggested);
             }
             tip
+        }
+        ErrorKind::MissingRequiredArgument if given_group(root, arguments).1 == "svc usage" => {
+            Some("net spend is that of a period, such as: --since 30d".to_owned())
         }
         ErrorKind::InvalidValue => {
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
