@@ -1,6 +1,7 @@
 //! Entries of the journal, as `svc history` shows them.
 
-use std::fmt;
+use std::error::Error;
+use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -93,10 +94,22 @@ pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<&str> {
 
 /// Returns the failure of a journal without which nothing is sent: an interrupted command could be
 /// paid for twice.
-pub(super) fn journal_failure(verb: &str, folder: &Path, error: &dyn fmt::Display) -> Failure {
-    let shown = folder.display();
-    Failure::other(format!("cannot {verb} the journal in {shown}: {error}"))
+pub(super) fn journal_failure(verb: &str, folder: &Path, error: &(dyn Error + 'static)) -> Failure {
+    let mut why = format!("cannot {verb} the journal in {}", folder.display());
+    let mut next = "choose another directory with SVC_STATE_DIR";
+    for cause in std::iter::successors(Some(error), |error| (*error).source()) {
+        let text = cause.to_string();
+        if !why.contains(&text) {
+            why.push_str(": ");
+            why.push_str(&text);
+        }
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::StorageFull) {
+            next = "free disk space, or choose another directory with SVC_STATE_DIR";
+        }
+    }
+    Failure::other(why)
         .context("nothing was sent")
-        .hint("free disk space, or choose another directory with SVC_STATE_DIR")
+        .hint(next)
         .hint("or pass --no-journal: an interrupted command may then be paid for twice")
 }
