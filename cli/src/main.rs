@@ -122,12 +122,19 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
     };
     failure = failure.interrupted_by(session.interrupts.received().map(Interrupt::exit));
     if !session.is_sandbox() {
-        let verb = path.rsplit(' ').next().unwrap_or_default();
+        let [group, verb] = [path.split(' ').nth(1), path.rsplit(' ').next()];
+        let (group, verb) = (group.unwrap_or_default(), verb.unwrap_or_default());
+        let mut given = matches;
+        while let Some((_, matches)) = given.subcommand() {
+            given = matches;
+        }
+        let id = command.get_positionals().next().map(|arg| arg.get_id().as_str());
+        let id = id.and_then(|id| given.try_get_raw(id).ok()??.next()?.to_str());
         let has_verb = |noun: &str| {
             let group = root.find_subcommand(noun);
             group.is_some_and(|group| group.find_subcommand(verb).is_some())
         };
-        failure = failure.with_kind_of_id(verb, &has_verb);
+        failure = failure.with_kind_of_id([group, verb, id.unwrap_or_default()], &has_verb);
     }
     failure = failure.with_flags(&session.global.kept_flags());
     session.printer.print_failure(&failure);

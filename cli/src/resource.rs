@@ -69,13 +69,6 @@ impl ResourceId {
         }
     }
 
-    /// Returns the noun for the beginning of the id, which may be that of another kind than expected.
-    pub(crate) fn noun_of_id(&self) -> Option<&'static str> {
-        let (prefix, _) = self.id().split_once('_')?;
-        let nouns = [("job", "job"), ("run", "run"), ("frq", "queue"), ("top", "top-up")];
-        nouns.into_iter().find(|(known, _)| *known == prefix).map(|(_, noun)| noun)
-    }
-
     /// Returns the name of the JSON field, such as `job_id`.
     pub(crate) const fn field(&self) -> &'static str {
         match self {
@@ -92,4 +85,18 @@ impl ResourceId {
             Self::Job(id) | Self::Run(id) | Self::Queue(id) | Self::TopUp(id) => id,
         }
     }
+}
+
+/// Returns the noun for the beginning of an id, which may be that of another kind than expected.
+pub(crate) fn noun_of_id(id: &str) -> Option<&'static str> {
+    let (prefix, _) = id.split_once('_')?;
+    Some(match prefix {
+        "job" => "job",
+        "run" => "run",
+        "frq" => "queue",
+        "top" => "top-up",
+        "act" => "action",
+        "fmt" => "format",
+        _ => return None,
+    })
 }

@@ -301,6 +301,15 @@ impl Session {
         }
     }
 
+    /// Records what a person found out of a request whose outcome is unknown: what it made, or nothing.
+    pub(crate) async fn settle(
+        &self,
+        entry: &Entry,
+        made: Option<&ResourceId>,
+    ) -> Result<(), Failure> {
+        journal::settle(&state_dir(&self.environment)?, entry, made).await
+    }
+
     /// Keeps the statuses that were seen, for the history.
     pub(crate) fn keep_statuses(&self) {
         let seen = self.printer.take_seen();

@@ -18,5 +18,5 @@ pub(crate) use crate::args::submit::{
     parse_usd,
 };
 pub(crate) use crate::args::values::{
-    JsonField, Pair, SecretArgs, Timeout, headings, parse_seconds,
+    JsonField, Pair, SecretArgs, Timeout, headings, parse_download_path, parse_seconds,
 };

@@ -11,7 +11,9 @@ use svc_sdk::download::NameTemplate;
 use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Resource as _};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use crate::args::{BodyArgs, CommunicationFields, JsonField, SurfaceArg, Timeout, headings};
+use crate::args::{
+    BodyArgs, CommunicationFields, JsonField, SurfaceArg, Timeout, headings, parse_download_path,
+};
 
 /// Flags of every command that submits a job.
 #[derive(Args, Clone, Debug)]
@@ -250,7 +252,7 @@ impl RunKindChoice {
 #[command(next_help_heading = headings::FILES)]
 pub(crate) struct DownloadArgs {
     /// Download to a directory [default: the current one] or a file such as fox.png
-    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = ".")]
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = ".", value_parser = parse_download_path)]
     pub(crate) download: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) files: FileArgs,

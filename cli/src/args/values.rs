@@ -15,6 +15,20 @@ use crate::text::{check_integers, json_error};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
+/// Parses the path of a download. Standard output is none, and shells alone know the folders of others.
+pub(crate) fn parse_download_path(text: &str) -> Result<PathBuf, String> {
+    let is_of_other = text.starts_with('~') && !matches!(text.as_bytes().get(1), None | Some(b'/'));
+    match text {
+        "-" => {
+            Err("files cannot be written to standard output: expected a directory or a file".into())
+        }
+        _ if is_of_other => {
+            Err("only ~ for your own home directory is known: write the whole path, or ./~…".into())
+        }
+        _ => Ok(text.into()),
+    }
+}
+
 /// Parses a number of seconds, or a number with one of the units, such as `15m`.
 pub(crate) fn parse_seconds(text: &str, units: &str) -> Option<u64> {
     let unit = text.chars().last().filter(|unit| units.contains(*unit));

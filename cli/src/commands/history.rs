@@ -1,26 +1,28 @@
 //! `svc history`: the requests in the journal.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::{Value, json};
+use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Client, ClientSurface, Developer, Open};
 
 use crate::args::{PageArgs, RunKindChoice, SurfaceChoice};
-use crate::error::{Exit, Failure};
-use crate::follow::ResourceKind;
+use crate::error::{Exit, Failure, Suggestion};
 use crate::follow::run::by_kind;
+use crate::follow::{ResourceKind, resource_id};
 use crate::journal::Entry;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{optional_money, seconds_ago};
 use crate::output::{ObjectKind, Table};
-use crate::resource::{Outcome, ResourceId};
+use crate::resource::{Outcome, ResourceId, noun_of_id};
 use crate::session::{Access, EMPTY_SANDBOX, Session};
 use crate::text::sanitize;
 use crate::{clock, listing};
 
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("settled").args(["ran", "not_run"])))]
 pub(crate) struct History {
     /// Only requests whose outcome is unknown: no response was received, or the wait was interrupted
     #[arg(long, alias = "open")]
@@ -28,13 +30,26 @@ pub(crate) struct History {
     /// Ask the service for the current status of each listed job, run, queue and top-up
     #[arg(long)]
     refresh: bool,
+    /// Record what became of the request of unknown outcome with this idempotency key
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["unfinished", "refresh"], requires = "settled")]
+    settle: Option<IdempotencyKey>,
+    /// With --settle: it made this job, run, queue or top-up, which the same command resumes
+    #[arg(long, value_name = "ID", requires = "settle")]
+    ran: Option<String>,
+    /// With --settle: nothing ran, and the same command submits a new one
+    #[arg(long, requires = "settle")]
+    not_run: bool,
     #[command(flatten)]
     page: PageArgs,
 }
 
 pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure> {
+    if let Some(key) = &args.settle {
+        settle(session, key, args.ran.as_deref()).await?;
+    }
     let mut entries = session.submitted().await?;
     entries.retain(|entry| !args.unfinished || entry.outcome.is_none());
+    entries.retain(|entry| args.settle.as_ref().is_none_or(|key| entry.idempotency_key == *key));
     if print(session, entries, &args.page, args.refresh, "requests").await? == 0 {
         let status = session.command(&["batch", "status", "MANIFEST"]);
         session.printer.note(&match session.is_sandbox() {
@@ -43,6 +58,27 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
         });
     }
     Ok(())
+}
+
+async fn settle(session: &Session, key: &IdempotencyKey, ran: Option<&str>) -> Result<(), Failure> {
+    let entries = session.submitted().await?;
+    let unknown = |entry: &Entry| entry.outcome.is_none() && entry.resource.is_none();
+    let entry = entries.into_iter().find(|it| it.idempotency_key == *key && unknown(it));
+    let entry = entry.ok_or_else(|| {
+        let why = format!("no request of unknown outcome has the idempotency key {key}");
+        Failure::new(Exit::NotFound, why)
+            .hint(Suggestion::from("list those requests: ").svc(["history", "--unfinished"]))
+    })?;
+    let made = ran.map(|id| resource_id(kind_of(&entry.operation), id.to_owned()));
+    if let Some(made) = &made
+        && let Some(other) = noun_of_id(made.id()).filter(|noun| *noun != made.noun())
+    {
+        let (id, noun) = (made.id(), made.noun());
+        return Err(Failure::usage(format!(
+            "{id} is the id of a {other}: expected that of a {noun}"
+        )));
+    }
+    session.settle(&entry, made.as_ref()).await
 }
 
 pub(in crate::commands) async fn print(
@@ -67,44 +103,33 @@ pub(in crate::commands) async fn print(
     let printer = &session.printer;
     if !(entries.is_empty() && printer.is_table()) {
         let shown: Vec<_> = entries.iter().map(ListedEntry::shown).collect();
-        printer.print_list(&shown, |_| table(&entries, refresh))?;
+        printer.print_list(&shown, |_| table(&entries))?;
     }
     rest.report(printer, entries.len(), nouns);
     Ok(entries.len())
 }
 
-fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
-    let id = required("id");
-    let outcome = status("outcome");
-    let when = time("created");
-    let price = number("price");
-    let label = cut("label").optional();
-    let what = cut("summary");
-    let key = whole("idempotency_key");
-    let mut table = match has_statuses {
-        true => {
-            let status = status("status");
-            Table::new([id, status, outcome, when, price, label, what, key])
-        }
-        false => Table::new([id, outcome, when, price, label, what, key]),
-    };
+fn table(entries: &[ListedEntry]) -> Table {
+    let mut table = Table::new([
+        required("id"),
+        status("status"),
+        time("created"),
+        number("price").optional(),
+        cut("label").optional(),
+        cut("summary"),
+        whole("idempotency_key").optional(),
+    ]);
     for listed in entries {
         let entry = &listed.entry;
         let id = entry.resource.as_ref().map_or("-", ResourceId::id);
-        let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
         let age = clock::now().as_second() - entry.created_at.as_second();
         let when = seconds_ago(age);
         let price = optional_money(entry.price_usd);
         let label = entry.label.as_deref().unwrap_or_default();
         let summary = &entry.summary;
-        let key = entry.idempotency_key.as_str();
-        match has_statuses {
-            true => {
-                let status = listed.status_text();
-                table.row([id, &status, outcome, &when, &price, label, summary, key]);
-            }
-            false => table.row([id, outcome, &when, &price, label, summary, key]),
-        }
+        // The key stands for what has no id.
+        let key = entry.resource.as_ref().map_or(entry.idempotency_key.as_str(), |_| "");
+        table.row([id, &listed.status_text(), &when, &price, label, summary, key]);
     }
     table
 }
@@ -152,15 +177,18 @@ impl ListedEntry {
         Shown::new(kind, &fields)
     }
 
-    /// Returns the status, or why it could not be read.
+    /// Returns the final or the last known status, or why it could not be read.
     fn status_text(&self) -> String {
-        match (&self.status, &self.error) {
-            (Some(status), _) => status.clone(),
-            (None, Some(error)) => {
+        let known = final_status(&self.entry).or(self.status.as_deref());
+        match (known, &self.error, self.entry.outcome) {
+            (Some(status), ..) => status.to_owned(),
+            (None, Some(error), _) => {
                 let message = error.get("message").and_then(Value::as_str);
                 format!("error: {}", message.unwrap_or_default())
             }
-            (None, None) => "-".to_owned(),
+            (None, None, Some(outcome)) => outcome.as_str().to_owned(),
+            (None, None, None) if self.entry.resource.is_some() => "submitted".to_owned(),
+            (None, None, None) => "unknown".to_owned(),
         }
     }
 }

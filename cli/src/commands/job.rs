@@ -1,6 +1,7 @@
 //! `svc job`: jobs of either surface.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -10,7 +11,7 @@ use svc_sdk::{ClientSurface, Developer, Open};
 
 use crate::args::{
     DownloadArgs, FileArgs, ListArgs, ReceiptArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs,
-    headings,
+    headings, parse_download_path,
 };
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
@@ -20,11 +21,12 @@ use crate::follow::wait::{self, WaitOptions};
 use crate::follow::watch::{WatchOptions, watch};
 use crate::follow::{print_each, with_download_flags};
 use crate::listing::Listing;
-use crate::output::values::redelivery as redelivery_table;
+use crate::output::values::{money, redelivery as redelivery_table};
 use crate::output::{ObjectKind, Table};
 use crate::request::pricing::EstimateSource;
 use crate::resource::{Outcome, ResourceId};
 use crate::session::{Access, Session, surface_choice};
+use crate::text::sanitize;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
@@ -61,8 +63,8 @@ pub(crate) struct ListJobs {
     /// Only jobs with this status: queued, processing, completed, failed or canceled
     #[arg(long, help_heading = headings::FILTERS)]
     status: Option<JobStatus>,
-    /// Only jobs of this type, such as `image_generation` or `video_generation`
-    #[arg(long = "type", value_name = "TYPE", help_heading = headings::FILTERS)]
+    /// Only jobs of this type, such as `image`, `video_generation` or `video_captions`
+    #[arg(long = "type", value_name = "TYPE", value_parser = parse_job_type, help_heading = headings::FILTERS)]
     job_type: Option<JobType>,
     #[command(flatten)]
     list: ListArgs,
@@ -126,7 +128,7 @@ pub(crate) struct DownloadJobs {
     #[command(flatten)]
     jobs: JobsToWait,
     /// Directory to download to, created if missing; or one file, such as fox.png
-    #[arg(long, alias = "download", value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    #[arg(long, alias = "download", value_name = "DIR", default_value = ".", value_parser = parse_download_path, help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     files: FileArgs,
@@ -141,7 +143,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "TIME", help_heading = headings::WAITING)]
     timeout: Option<Timeout>,
     /// Directory that the key `d` downloads to; created if missing
-    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    #[arg(long, value_name = "DIR", default_value = ".", value_parser = parse_download_path, help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     surface: SurfaceArg,
@@ -162,6 +164,14 @@ impl Job {
             }
             Self::Watch(args) => args.surface.surface,
         }
+    }
+}
+
+/// Parses a type, of which `image` and the like are the first word.
+fn parse_job_type(text: &str) -> Result<JobType, Infallible> {
+    match text {
+        "image" | "video" | "music" | "avatar" => format!("{text}_generation").parse(),
+        _ => text.parse(),
     }
 }
 
@@ -207,7 +217,7 @@ async fn run_on<S: EstimateSource>(
                 close_intent(session, access, id, &job.status).await;
                 Ok(job)
             };
-            print_each(session, ObjectKind::Job, args.ids, get, job::envelope).await
+            print_each(session, ObjectKind::Job, args.ids, get, job::envelope::<S>).await
         }
         Job::Status(args) => {
             let status = async |id: &str| Ok(access.client.jobs().handle(id).status().await?);
@@ -238,9 +248,13 @@ async fn run_on<S: EstimateSource>(
                     Failure::from(error).context("could not cancel the job").for_job(id)
                 })?;
                 close_intent(session, access, id, &job.status).await;
+                if let Some(price) = job::refund::<S>(&job) {
+                    let (id, price) = (sanitize(id), money(price));
+                    session.printer.note(&format!("canceled job {id}; {price} was refunded"));
+                }
                 Ok(job)
             };
-            print_each(session, ObjectKind::Job, args.ids, cancel, job::envelope).await
+            print_each(session, ObjectKind::Job, args.ids, cancel, job::envelope::<S>).await
         }
         Job::Events(_) if S::SURFACE == contract::Surface::Open => {
             let why = "the open surface does not provide job timelines";
@@ -314,7 +328,7 @@ async fn list<S: ClientSurface>(
         call
     };
     let listing = Listing::new(session, &args.list, "jobs").of(ObjectKind::Job);
-    listing.print(call, job::list).await
+    listing.print(call, job::list::<S>).await
 }
 
 fn final_status(result: &JobResult) -> Option<JobStatus> {

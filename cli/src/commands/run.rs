@@ -9,7 +9,8 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{RunId, RunReceipt};
 
 use crate::args::{
-    DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, SurfaceChoice, WaitArgs, headings,
+    DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, SurfaceChoice, WaitArgs,
+    headings, parse_download_path,
 };
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
@@ -113,7 +114,7 @@ pub(crate) struct DownloadRuns {
     #[command(flatten)]
     runs: RunsToWait,
     /// Directory to download to, created if missing; or one file, such as fox.png
-    #[arg(long, alias = "download", value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    #[arg(long, alias = "download", value_name = "DIR", default_value = ".", value_parser = parse_download_path, help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     files: FileArgs,

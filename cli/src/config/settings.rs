@@ -116,8 +116,13 @@ impl Settings {
                 ),
                 None => failure,
             };
+            // The first run asks for both surfaces.
+            let setup = match self.url_of(surface.other()) {
+                Some(_) => vec!["auth", "login", "--surface", name],
+                None => vec!["init"],
+            };
             failure
-                .hint(Suggestion::from("set it up together with an API key: ").svc(["init"]))
+                .hint(Suggestion::from("set it up together with an API key: ").svc(setup))
                 .hint(
                     Suggestion::from("or try it without the service: pass --sandbox, or run `")
                         .svc(["mock", "serve"])

@@ -12,7 +12,7 @@ use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
 
 use crate::error::{ClientCode, Exit, KeptFlags, SuggestedCommand, Suggestion};
-use crate::resource::{Outcome, ResourceId};
+use crate::resource::{Outcome, ResourceId, noun_of_id};
 
 /// What the configuration may have to do with a failure. The session, which knows the configuration,
 /// adds the hints.
@@ -267,20 +267,28 @@ impl Failure {
         self
     }
 
-    /// Replaces the hints if what was not found is of another kind, as its id shows. `has_verb` returns
-    /// whether a noun has the verb of this command.
-    pub(crate) fn with_kind_of_id(mut self, verb: &str, has_verb: &impl Fn(&str) -> bool) -> Self {
+    /// Replaces the hints if what was not found is of another kind, as its id shows. `group`, `verb` and
+    /// `given` are those of this command, and `has_verb` returns whether another group has the verb.
+    pub(crate) fn with_kind_of_id(
+        mut self,
+        [group, verb, given]: [&str; 3],
+        has_verb: &impl Fn(&str) -> bool,
+    ) -> Self {
         let inner = &mut *self.0;
+        let resource = inner.resource.as_ref();
+        let given = if ["action", "format"].contains(&group) { given } else { "" };
+        let (expected, id) = resource.map_or((group, given), |it| (it.noun(), it.id()));
         if inner.exit == Exit::NotFound
-            && let Some(resource) = &inner.resource
-            && let Some(noun) = resource.noun_of_id().filter(|noun| *noun != resource.noun())
+            && let Some(noun) = noun_of_id(id).filter(|noun| *noun != expected)
         {
-            let hint = Suggestion::from(format!("this is the id of a {noun}: "));
+            let article = if noun == "action" { "an" } else { "a" };
+            let hint = Suggestion::from(format!("this is the id of {article} {noun}: "));
             let verb = if has_verb(noun) { verb } else { "get" };
-            inner.next = vec![hint.svc([noun, verb, resource.id()])];
+            inner.next = vec![hint.svc([noun, verb, id])];
         }
         let parts = std::mem::take(&mut inner.parts).into_iter();
-        inner.parts = parts.map(|part| part.with_kind_of_id(verb, has_verb)).collect();
+        let parts = parts.map(|part| part.with_kind_of_id([group, verb, ""], has_verb));
+        inner.parts = parts.collect();
         self
     }
 
@@ -333,6 +341,10 @@ impl Failure {
     pub(crate) fn with_request_id(mut self, id: impl Into<String>) -> Self {
         self.0.request_id.get_or_insert(id.into());
         self
+    }
+
+    pub(crate) fn idempotency_key(&self) -> Option<&str> {
+        self.0.idempotency_key.as_deref()
     }
 
     /// Removes the idempotency key, for a request that was not carried out and is not repeated.

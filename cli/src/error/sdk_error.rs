@@ -274,6 +274,7 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
             let list = Suggestion::from("list the Actions with: ").svc(["action", "list"]);
             return Some(list.then(charged));
         }
+        Some(ErrorCode::ModelNotFound) if !is_write(error) => return list_models(&[]),
         _ => {}
     }
     // Files are downloaded without an API key, so another key would not help.
@@ -323,13 +324,9 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
             None => hint("retry later"),
         },
         (_, Some(NextAction::PollStatus)) => {
-            let (noun, verb, id) = match resource_of(error)? {
-                ResourceId::Job(id) => ("job", "status", id),
-                ResourceId::Run(id) => ("run", "status", id),
-                ResourceId::Queue(id) => ("queue", "get", id),
-                ResourceId::TopUp(id) => ("top-up", "get", id),
-            };
-            Some(Suggestion::from("check the status: ").svc([noun, verb, &id]))
+            let resource = resource_of(error)?;
+            let get = [resource.noun(), "get", resource.id()];
+            Some(Suggestion::from("check the status: ").svc(get))
         }
         (_, Some(NextAction::ContactSupport)) => {
             hint("contact the service's support with the request id")

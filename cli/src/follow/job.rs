@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Surface};
 use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::types::{Job, JobEvent, JobStatusPayload, RequestId, SubmitReceipt, Usd};
-use svc_sdk::{Client, ErrorKind, Update, Updates};
+use svc_sdk::{Client, ClientSurface, ErrorKind, Update, Updates};
 
 use crate::args::ReceiptArgs;
 use crate::download::DownloadPlan;
@@ -13,7 +13,7 @@ use crate::error::{Failure, SuggestedCommand};
 use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
-use crate::output::values::{add_artifacts, date_and_time, error_text, time_ago};
+use crate::output::values::{add_artifacts, date_and_time, error_text, money, time_ago};
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{self, EstimateSource, Price};
@@ -136,7 +136,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     fn receipt_table(receipt: &JobReceipt) -> Table {
         match receipt {
             JobReceipt::Submitted(receipt) => submit_table(receipt),
-            JobReceipt::Read { job } => envelope(job),
+            JobReceipt::Read { job } => envelope::<S>(job),
         }
     }
 }
@@ -147,15 +147,32 @@ impl<S: EstimateSource> WaitTogether for JobResource<S> {
     }
 }
 
-pub(crate) fn list(jobs: &[Job]) -> Table {
-    let (price, created) = (number("price=price_usd"), time("created=created_at"));
+pub(crate) fn list<S: ClientSurface>(jobs: &[Job]) -> Table {
+    let (price, created) = (number("price=price_usd").optional(), time("created=created_at"));
     let columns = [required("id"), status("status"), whole("model"), cut("type"), price, created];
-    Table::rows(jobs, columns)
+    let jobs: Vec<_> = jobs.iter().map(with_refund::<S>).collect();
+    Table::rows(&jobs, columns)
 }
 
-pub(crate) fn envelope(job: &Job) -> Table {
+/// Returns a job in which the price says that it was refunded, as the open surface does.
+fn with_refund<S: ClientSurface>(job: &Job) -> Value {
+    let mut shown = json!(job);
+    if let (Some(price), Some(shown)) = (refund::<S>(job), shown.get_mut("price_usd")) {
+        *shown = format!("{} (refunded)", money(price)).into();
+    }
+    shown
+}
+
+/// Returns what a job cost, if that was refunded.
+pub(crate) fn refund<S: ClientSurface>(job: &Job) -> Option<Usd> {
+    let is_refunded = S::SURFACE == Surface::Open
+        && matches!(job.status, JobStatus::Failed | JobStatus::Canceled);
+    job.price_usd.filter(|_| is_refunded)
+}
+
+pub(crate) fn envelope<S: ClientSurface>(job: &Job) -> Table {
     let fields = "id, status, type, model, price=price_usd, created=created_at, updated=updated_at";
-    let mut table = Table::of(job, fields);
+    let mut table = Table::of(&with_refund::<S>(job), fields);
     add_artifacts(&mut table, job.result.iter().flat_map(|result| &result.artifacts));
     if let Some(error) = &job.error {
         table.field("error", Some(error_text(error)));

@@ -42,8 +42,11 @@ pub(crate) async fn print_each<T: Serialize>(
     shown.iter().for_each(|shown| session.printer.note_status(shown));
     session.printer.print_list(&shown, several)?;
     let (count, total) = (failures.len(), ids.len());
-    Failure::first_of(format!("{count} of {total} {}s failed", kind.as_str()), failures)
-        .map_or(Ok(()), Err)
+    Failure::first_of(
+        format!("the command failed for {count} of {total} {}s", kind.as_str()),
+        failures,
+    )
+    .map_or(Ok(()), Err)
 }
 
 pub(crate) fn several(objects: &[Shown]) -> Table {
@@ -73,7 +76,8 @@ pub(crate) fn several(objects: &[Shown]) -> Table {
         if rows.is_empty() {
             let error = object.get("error").unwrap_or(&Value::Null);
             let code = member(error, "code", &member(error, "message", ""));
-            rows.push((String::new(), code));
+            let content = if code.is_empty() { "" } else { "error" };
+            rows.push((content.to_owned(), code));
         }
         for (content, location) in &rows {
             table.row([text("id"), text("status"), &price, content, location]);

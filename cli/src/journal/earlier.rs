@@ -177,6 +177,20 @@ impl Entry {
         Some(entry)
     }
 
+    /// Returns the journal's kind of a resource that the request made.
+    pub(super) fn kind_of(&self, resource: &ResourceId) -> ResourceKind {
+        match resource {
+            ResourceId::Job(_) => ResourceKind::Job,
+            ResourceId::Queue(_) => ResourceKind::Queue,
+            ResourceId::TopUp(_) => ResourceKind::TopUp,
+            ResourceId::Run(_) => match RunKindChoice::of_operation(&self.operation) {
+                Some(RunKindChoice::Action) => ResourceKind::ActionRun,
+                Some(RunKindChoice::Agent) => ResourceKind::AgentRun,
+                Some(RunKindChoice::Format) | None => ResourceKind::FormatRun,
+            },
+        }
+    }
+
     /// Returns it as the SDK's journal takes it, or `None` if its operation is unknown.
     fn submission(&self) -> Option<ImportedSubmission> {
         let (price, max_price) = (self.price_usd, self.max_price_usd);
@@ -186,19 +200,8 @@ impl Entry {
             notes.insert(ENDED_AT.to_owned(), json!(self.ended_at));
         }
         let operation = Operation::from_name(&self.operation)?;
-        let resource = self.resource.as_ref().map(|resource| {
-            let kind = match resource {
-                ResourceId::Job(_) => ResourceKind::Job,
-                ResourceId::Queue(_) => ResourceKind::Queue,
-                ResourceId::TopUp(_) => ResourceKind::TopUp,
-                ResourceId::Run(_) => match RunKindChoice::of_operation(&self.operation) {
-                    Some(RunKindChoice::Action) => ResourceKind::ActionRun,
-                    Some(RunKindChoice::Agent) => ResourceKind::AgentRun,
-                    Some(RunKindChoice::Format) | None => ResourceKind::FormatRun,
-                },
-            };
-            (kind, resource.id().to_owned())
-        });
+        let resource = self.resource.as_ref();
+        let resource = resource.map(|it| (self.kind_of(it), it.id().to_owned()));
         Some(ImportedSubmission {
             id: IntentId::new(self.id.as_str()),
             submission_id: self.request_hash.to_string(),

@@ -13,4 +13,4 @@ mod submissions;
 pub(crate) use entry::{Entry, LABEL, SOURCE, label, notes, prompt_of};
 pub(crate) use request_hash::{RequestHash, canonical, key_fingerprint};
 pub(crate) use statuses::{remember_statuses, seen_statuses};
-pub(crate) use submissions::{Orphan, Submissions, close_matching, entries};
+pub(crate) use submissions::{Orphan, Submissions, close_matching, entries, settle};

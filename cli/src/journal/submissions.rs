@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use svc_sdk::Call;
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::journal::{
-    self, Entries, EntryState, IntentId, JournalError, ReleaseReason, Reuse, UndecidedReason,
+    self, Entries, EntryState, IntentId, JournalError, ReleaseReason, Reuse, Settled,
+    UndecidedReason,
 };
 
 use crate::clock;
@@ -191,6 +192,27 @@ pub(crate) async fn close_matching(
     }
 }
 
+/// Records what a person found out of a request whose outcome is unknown: what it made, or nothing.
+pub(crate) async fn settle(
+    state_dir: &Path,
+    entry: &Entry,
+    made: Option<&ResourceId>,
+) -> Result<(), Failure> {
+    let folder = state_dir.join(FOLDER);
+    earlier::convert(state_dir, &folder).await?;
+    let Some(journal) = open(state_dir).await? else { return Ok(()) };
+    let settled = match made {
+        Some(made) => Settled::Executed {
+            kind: entry.kind_of(made),
+            id: made.id().to_owned(),
+            charge_usd: None,
+        },
+        None => Settled::NotExecuted,
+    };
+    let recorded = journal.settle(&IntentId::new(entry.id.as_str()), settled).await;
+    recorded.map_err(|error| Failure::other(format!("cannot record it: {error}")))
+}
+
 async fn open(state_dir: &Path) -> Result<Option<journal::Journal>, Failure> {
     let folder = state_dir.join(FOLDER);
     if !folder.exists() {
@@ -241,7 +263,9 @@ fn ended_status(outcome: Outcome) -> Option<&'static str> {
 fn outcome_of(entry: &journal::Entry) -> Option<Outcome> {
     match &entry.state {
         _ if entry.notes.contains_key(OUTCOME) => noted(entry, OUTCOME),
-        EntryState::Released(ReleaseReason::NotSent) => Some(Outcome::NotSent),
+        EntryState::Released(ReleaseReason::NotSent | ReleaseReason::Settled) => {
+            Some(Outcome::NotSent)
+        }
         EntryState::Released(_) => Some(Outcome::Refused),
         _ if !entry.is_acknowledged => None,
         EntryState::Ended(status) => Outcome::of_status(status).or(Some(Outcome::Completed)),

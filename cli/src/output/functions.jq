@@ -24,8 +24,9 @@ def datesub($unit; $n): . - $n;
 
 def _cell(text): if isstring then text elif . == null then "" elif isnumber or isboolean then tostring
   else error("\(type) cannot be in a row of text") end;
-def @csv: map(_cell("\"" + gsub("\""; "\"\"") + "\"")) | join(",");
-def @tsv: map(_cell(gsub("\\\\"; "\\\\") | gsub("\t"; "\\t") | gsub("\n"; "\\n") | gsub("\r"; "\\r"))) | join("\t");
+def _row: if type == "array" then . else error("\(type) is not a row of text: expected an array, such as [.id, .status]") end;
+def @csv: _row | map(_cell("\"" + gsub("\""; "\"\"") + "\"")) | join(",");
+def @tsv: _row | map(_cell(gsub("\\\\"; "\\\\") | gsub("\t"; "\\t") | gsub("\n"; "\\n") | gsub("\r"; "\\r"))) | join("\t");
 
 # These end, and are those of jq.
 def repeat(f): def rec: __check_recursion | ., (f | rec); rec;

@@ -26,12 +26,17 @@ impl Filter {
         let json = json
             .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;
         engine::run(&self.compiled, &json).map_err(|why| {
+            let is_list = why.starts_with("cannot index [");
             let why = match why.char_indices().nth(MAX_ERROR_CHARS) {
                 Some((end, _)) => format!("{}…", why.get(..end).unwrap_or_default()),
                 None => why,
             };
-            Failure::new(Exit::Failure, format!("--jq `{}`: {why}", self.expression))
-                .with_client_code(ClientCode::FILTER_FAILED)
+            let failure = Failure::new(Exit::Failure, format!("--jq `{}`: {why}", self.expression))
+                .with_client_code(ClientCode::FILTER_FAILED);
+            match is_list {
+                true => failure.hint("it is a list: its items are `.[]`, such as --jq '.[].id'"),
+                false => failure,
+            }
         })
     }
 }

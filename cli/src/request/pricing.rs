@@ -19,6 +19,8 @@ pub(crate) enum Price {
     SpendCap(SpendCap),
     /// The cap that the Format's owner has set, which may change, and the sum of the caps of the runs.
     OwnerCap(Usd, SpendCap),
+    /// The cap of an Action, which the service does not show.
+    ActionCap,
     Uncapped,
     Unknown,
 }
@@ -29,7 +31,7 @@ impl Price {
         match self {
             Self::Estimate(estimate) => Some(estimate.price_usd),
             Self::SpendCap(cap) => Some(cap.max_usd),
-            Self::OwnerCap(..) | Self::Uncapped | Self::Unknown => None,
+            Self::OwnerCap(..) | Self::ActionCap | Self::Uncapped | Self::Unknown => None,
         }
     }
 
@@ -64,6 +66,7 @@ impl Price {
                 let (total, cap) = (money(*max_usd), money(*cap));
                 format!("up to {total} for {runs} runs (the Format's default cap of {cap} each)")
             }
+            Self::ActionCap => "up to the Action's spend cap".to_owned(),
             Self::Uncapped => "an unknown price".to_owned(),
             Self::Unknown => format!("an unknown price ({ESTIMATED})"),
         }
@@ -192,6 +195,12 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
         (Price::Uncapped, None) => (
             "it has no cap, and --max-price requires one".to_owned(),
             "pass --cap USD, the maximum cost of a run's generations".into(),
+        ),
+        (Price::ActionCap, None) => (
+            "the only cap is the Action's own, which the service does not show, and --max-price \
+             requires a known price"
+                .to_owned(),
+            "omit --max-price to run it for up to that cap".into(),
         ),
         (_, None) => (
             "the price is unknown, and --max-price requires a known price".to_owned(),

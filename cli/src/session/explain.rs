@@ -43,6 +43,12 @@ impl Session {
         }
     }
 
+    /// Returns the command that starts a mock server with a URL that is configured, if that is one of this machine.
+    pub(crate) fn configured_mock(&self) -> Option<SuggestedCommand> {
+        let mut surfaces = SurfaceChoice::ALL.into_iter();
+        surfaces.find_map(|surface| mock_command(surface, &self.base_url(surface).ok()?))
+    }
+
     fn explain_rejected_key(&self, failure: Failure) -> Failure {
         let used_keys = self.used_keys.borrow();
         let failure = used_keys.iter().fold(failure, |failure, (_, used)| {

@@ -154,6 +154,11 @@ impl SetupReport {
         for command in &self.next {
             session.printer.note(&format!("next: {command}"));
         }
+        let missing = SurfaceChoice::ALL.into_iter().find(|it| !self.has(it.as_str()));
+        if let Some(missing) = missing.filter(|it| self.has(it.other().as_str())) {
+            let login = session.resume_command_on(missing, &["auth", "login"]);
+            session.printer.note(&format!("for {}, also: {login}", setup::only_on(missing)));
+        }
         Ok(())
     }
 
@@ -163,12 +168,15 @@ impl SetupReport {
             Origin::Default | Origin::File => String::new(),
             _ => format!(" --profile {}", shell_quote(&self.profile)),
         };
-        let has = |names: &[&str]| self.endpoints.iter().any(|it| names.contains(&it.name));
-        Ok(if has(&["open", "developer"]) {
+        Ok(if SurfaceChoice::ALL.iter().any(|it| self.has(it.as_str())) {
             vec![format!("svc {generate}{profile}"), format!("svc doctor{profile}")]
         } else {
             vec![format!("svc --sandbox {generate}"), format!("svc init{profile}")]
         })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.endpoints.iter().any(|endpoint| endpoint.name == name)
     }
 
     fn table(&self) -> Table {

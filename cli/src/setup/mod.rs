@@ -16,6 +16,8 @@ use std::time::Duration;
 use console::Term;
 use dialoguer::Password;
 use http::HeaderMap;
+#[cfg(feature = "mcp")]
+use svc_sdk::RetryPolicy;
 use svc_sdk::types::Me;
 use svc_sdk::{ApiKey, Call, Developer, Open};
 
@@ -26,6 +28,14 @@ use crate::error::Exit;
 use crate::error::{ClientCode, Failure, SetupProblem};
 use crate::input::read_file;
 use crate::session::Session;
+
+/// Returns the commands that need a surface, for people.
+pub(crate) const fn only_on(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "estimate, pricing, model, top-up",
+        SurfaceChoice::Developer => "balance, usage, music, avatar, agent, format, action",
+    }
+}
 
 /// Prompts for a key without showing it. Returns `None` for an empty answer.
 pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Failure> {
@@ -142,7 +152,9 @@ pub(crate) async fn count_tools(
     key: &ConfiguredKey,
 ) -> Result<usize, Failure> {
     session.record_key(SurfaceChoice::Developer, key.clone());
-    let access = session.mcp_with(url.to_owned(), key.key.clone());
+    let mut access = session.mcp_with(url.to_owned(), key.key.clone());
+    // A refused connection is said at once.
+    access.builder = access.builder.retry(RetryPolicy::default().max_retries(0));
     let client = access.connect().await.map_err(mcp_failure)?;
     let tools = client.tools().await.map_err(mcp_failure)?;
     Ok(tools.len())

@@ -7,12 +7,12 @@ use crate::config::{ConfiguredKey, origin_of, with_scheme};
 use crate::error::{Exit, Failure, SetupProblem};
 use crate::session::Session;
 use crate::setup::plan::{self, Init, McpSetup, SetupPlan, SurfaceSetup, try_mcp, verify_surface};
-use crate::setup::{self, prompt_failure};
+use crate::setup::{self, only_on, prompt_failure};
 
 const MAX_ATTEMPTS: usize = 3;
 const INTRODUCTION: [&str; 3] = [
-    "The service has two APIs, the open and the developer surface. One is enough.",
-    "Its provider gives you a URL and an API key for each.",
+    "The service has two APIs; its provider gives you a URL and an API key for each.",
+    "Images, videos and jobs work with either; only one has what is listed below.",
     "Without an account: svc --sandbox video generate \"a fox\", or svc mock serve",
 ];
 /// The answer that skips a URL that has a default.
@@ -79,7 +79,7 @@ async fn ask_for_surface(
     surface: SurfaceChoice,
 ) -> Result<Option<SurfaceSetup>, Failure> {
     let name = surface.as_str();
-    session.printer.note(&format!("The {name} surface: {}", purpose(surface)));
+    session.printer.note(&format!("The {name} surface: {}", only_on(surface)));
     let configured = session.settings()?.url_of(surface);
     let mut default = configured.map(|url| url.value.clone());
     let mut accepted_url: Option<String> = None;
@@ -138,13 +138,6 @@ fn confused_surface(surface: SurfaceChoice, key: &ConfiguredKey) -> Option<Surfa
         SurfaceChoice::Developer => &["dev", "developer"],
     };
     words.any(|word| names.contains(&word)).then_some(other)
-}
-
-const fn purpose(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "images, videos, prices, jobs",
-        SurfaceChoice::Developer => "also music, avatars, agent runs, the account",
-    }
 }
 
 /// Asks for a URL until it is valid. Returns `None` if it is skipped.

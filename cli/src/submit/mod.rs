@@ -104,6 +104,9 @@ pub(crate) async fn run_from<R: ResourceKind>(
     let request_id = R::request_id(&resource).map(str::to_owned);
     let earlier_id = payment.submitted().and_then(|it| it.request_id.clone());
     let request_id = request_id.or(earlier_id);
+    if session.is_sandbox() && download.is_none() && !options.no_wait {
+        session.printer.note("the files are gone with the sandbox: pass --download to keep them");
+    }
     let finished = submit
         .finish(resource, download.as_ref(), false)
         .await
@@ -216,8 +219,9 @@ impl<R: ResourceKind> Submission<'_, R> {
         let spending = &self.options.spending;
         let list = R::list_command(self.session, self.request);
         let hints = vec![
-            Suggestion::from(format!("check whether the {} exists: ", R::NOUN)).command(list),
-            "to submit a new one, run the command with --new".into(),
+            Suggestion::from(format!("look for a {} created at that time: ", R::NOUN))
+                .command(list),
+            "if there is none, run the command with --new to submit a new one".into(),
         ];
         let journal = self.session.submissions(spending.journal).await?;
         Payment::new(self.paid(), journal, spending.journal.new, hints).await

@@ -230,7 +230,16 @@ impl<'a> Payment<'a> {
     }
 
     fn with_hints(&self, failure: Failure) -> Failure {
-        self.hints.iter().cloned().fold(failure, Failure::hint)
+        let failure = self.hints.iter().cloned().fold(failure, Failure::hint);
+        let Some(key) = failure.idempotency_key().filter(|_| self.journal.is_some()) else {
+            return failure;
+        };
+        let settle = ["history", "--settle", key];
+        let hint = Suggestion::from("or record what you found, and run the command again: ")
+            .svc([&settle[..], &["--ran", "ID"]].concat())
+            .then(", or ")
+            .svc([&settle[..], &["--not-run"]].concat());
+        failure.hint(hint)
     }
 }
 

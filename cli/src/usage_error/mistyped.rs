@@ -54,6 +54,9 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
             }
             tip
         }
+        ErrorKind::MissingRequiredArgument if given_group(root, arguments).1 == "svc usage" => {
+            Some("net spend is that of a period, such as: --since 30d".to_owned())
+        }
         ErrorKind::InvalidValue => {
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
             let value = context(ContextKind::InvalidValue);

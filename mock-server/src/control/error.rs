@@ -34,7 +34,12 @@ impl ControlApiError {
     }
 
     pub(super) fn unknown_path(path: &str, known: &[&str]) -> Self {
-        let message = format!("path {path:?} not found; available paths: {}", known.join(", "));
+        let message = match path.starts_with("/v1/") {
+            true => format!(
+                "path {path:?} not found: this is the control port; the API has ports of its own"
+            ),
+            false => format!("path {path:?} not found; available paths: {}", known.join(", ")),
+        };
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 

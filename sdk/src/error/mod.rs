@@ -404,7 +404,8 @@ impl From<PathError> for Error {
     fn from(error: PathError) -> Self {
         let invalid = match &error {
             PathError::InvalidSegment { name, value } => {
-                let reason = format!("must not be {value:?}, but one segment of a path");
+                let reason =
+                    format!("must not be {value:?}: expected one segment of a path, such as an id");
                 InvalidField::new(*name, reason)
             }
             other => InvalidField::new("path", other.to_string()),

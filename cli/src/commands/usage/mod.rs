@@ -36,7 +36,7 @@ pub(crate) struct Usage {
     /// Draw a chart of the net spend by day and by model
     #[arg(long, help_heading = headings::FILTERS)]
     chart: bool,
-    /// Net spend since then: today, yesterday, 7d, 12h, a day such as 2026-11-01, or a time
+    /// Net spend since then: today, yesterday, month, 7d, 12h, 2026-11, 2026-11-01, or a time
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["limit", "cursor", "chart"], help_heading = headings::FILTERS)]
     since: Option<String>,
     /// End of the period, which is not part of it [default: now]
@@ -45,8 +45,8 @@ pub(crate) struct Usage {
     /// What net spend is grouped by; operations and batches are those of this machine
     #[arg(long, value_name = "WHAT", value_enum, default_value_t, hide_default_value = true, requires = "since", help_heading = headings::FILTERS)]
     by: By,
-    /// Use days in UTC instead of local ones
-    #[arg(long, requires = "since", help_heading = headings::FILTERS)]
+    /// With --since, use days in UTC instead of local ones; without it, they are always in UTC
+    #[arg(long, help_heading = headings::FILTERS)]
     utc: bool,
     #[command(flatten)]
     list: ListArgs,
@@ -93,8 +93,16 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
             net_spend::render(&spends, &models, width, colored)
         })?;
     } else {
+        let spends = net_spend(decoded, RefundOfUnread::Ignored);
+        let net = spends.iter().fold(0_i64, |sum, spend| sum.saturating_add(spend.micros));
         let report = SpendReport { totals, entries };
         printer.print_item(&report, |report| total_table(&report.totals))?;
+        if printer.is_table() {
+            let net = money(Usd::from_micros(net));
+            printer.note(&format!(
+                "net spend: {net}, captures less their refunds (a reservation only holds money); days are in UTC"
+            ));
+        }
     }
     rest.report_totals(printer, count);
     Ok(())

@@ -196,8 +196,8 @@ impl Period {
 fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Failure> {
     let invalid = || {
         Failure::usage(format!(
-            "invalid {flag} `{text}`: expected today, yesterday, a time ago such as 7d or 12h, a day \
-             such as 2026-11-01, or a time such as 2026-11-01T12:00:00Z"
+            "invalid {flag} `{text}`: expected today, yesterday, month (this one), a time ago such as \
+             7d or 12h, a month or day such as 2026-11 or 2026-11-01, or a time such as 2026-11-01T12:00:00Z"
         ))
     };
     let today = now.to_zoned(zone.clone()).date();
@@ -207,9 +207,14 @@ fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Tim
     let found = match text {
         "today" => start(today),
         "yesterday" => today.checked_sub(1.day()).ok().and_then(start),
+        "month" => start(today.first_of_month()),
         _ => match hours.filter(|hours| (0..1_000_000).contains(hours)) {
             Some(hours) => now.checked_sub(SignedDuration::from_hours(hours)).ok(),
-            None => text.parse().ok().or_else(|| start(text.parse().ok()?)),
+            None => {
+                let day = |text: &str| start(text.parse().ok()?);
+                let month = || day(&format!("{text}-01"));
+                text.parse().ok().or_else(|| day(text)).or_else(month)
+            }
         },
     };
     found.ok_or_else(invalid)
@@ -331,6 +336,8 @@ mod tests {
             ("7d", "2026-11-17T10:30:00Z"),
             ("12h", "2026-11-23T22:30:00Z"),
             ("2026-11-01", "2026-11-01T05:00:00Z"),
+            ("2026-10", "2026-10-01T05:00:00Z"),
+            ("month", "2026-11-01T05:00:00Z"),
             ("2026-11-01T12:00:00Z", "2026-11-01T12:00:00Z"),
         ];
         for (text, expected) in rows {

@@ -66,13 +66,15 @@ impl<K: RunKind> ResourceKind for K {
     }
 
     async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        // An Action's cap is its own, and its runs take none.
+        if K::KIND.as_str() == "action" {
+            return Ok(Price::ActionCap);
+        }
         if let Some(cap) = SpendCap::from_body(&request.body) {
             return Ok(Price::SpendCap(cap));
         }
         Ok(match K::default_cap(client, request).await {
             Some(cap) => Price::OwnerCap(cap, SpendCap { max_usd: cap, runs: 1 }),
-            // The cap of an Action is its own.
-            None if K::KIND.as_str() == "action" => Price::Unknown,
             None => Price::Uncapped,
         })
     }

@@ -10,7 +10,8 @@ use crate::config::{Setting, Settings, config_file, probe_keyring, state_dir};
 use crate::error::{Failure, is_disk_full};
 use crate::journal::entries;
 use crate::session::Session;
-use crate::setup::doctor::{Check, CheckStatus, run_blocking};
+use crate::setup::doctor::{Check, CheckStatus, NOT_CONFIGURED, run_blocking};
+use crate::text::counted;
 use crate::webhook::Secrets;
 
 const SETTINGS: [&str; 4] = ["base_url", "developer_base_url", "mcp_url", "first_party_owner"];
@@ -36,7 +37,7 @@ pub(super) fn check(session: &Session) -> Vec<Check> {
                 ))
             }
             Some(setting) => Check::ok(name, with_origin(setting)),
-            None => Check::skipped(name, "not configured"),
+            None => Check::skipped(name, NOT_CONFIGURED),
         });
     }
     checks.push(webhook_secret(session, settings));
@@ -88,7 +89,7 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
         return Check::ok(NAME, format!("set, not shown ({origin})"));
     }
     let Some(file) = settings.get("webhook_secret_file") else {
-        return Check::skipped(NAME, "not configured");
+        return Check::skipped(NAME, NOT_CONFIGURED);
     };
     match Secrets::from_file(std::path::Path::new(&file.value)) {
         Ok(_) => Check::ok(NAME, format!("file {} ({})", file.value, file.origin)),
@@ -198,7 +199,7 @@ fn journal_in(dir: &Path, unfinished: &str) -> Vec<Check> {
         }
     };
     let open = entries.iter().filter(|entry| entry.outcome.is_none()).count();
-    let journal = Check::ok("journal", format!("{} requests in {shown}", entries.len()));
+    let journal = Check::ok("journal", format!("{} in {shown}", counted(entries.len(), "request")));
     let what = match open {
         0 => return vec![journal, Check::ok("open_intents", "none")],
         1 => "1 request has no known outcome, or is in progress".to_owned(),

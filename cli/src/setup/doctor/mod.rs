@@ -54,17 +54,27 @@ fn summary(checks: &[Check]) -> String {
     }
 }
 
+/// What is not configured is one line.
 fn table(checks: &[Check]) -> Table {
     let mut table = Table::key_value();
-    for check in checks {
+    let is_missing = |check: &&Check| [NOT_CONFIGURED, NO_URL].contains(&check.message.as_str());
+    let missing: Vec<_> = checks.iter().filter(is_missing).map(|check| check.name).collect();
+    for check in checks.iter().filter(|check| !is_missing(check)) {
         let label = format!("{} {}", check.status.mark(), check.name);
         table.row([label.as_str(), check.message.as_str()]);
         if let Some(next) = &check.next {
             table.row(["", &format!("next: {next}")]);
         }
     }
+    if !missing.is_empty() {
+        table.row([&format!("- {NOT_CONFIGURED}"), &missing.join(", ")]);
+    }
     table
 }
+
+/// Why checks are skipped that a command for another surface does not need.
+const NOT_CONFIGURED: &str = "not configured";
+const NO_URL: &str = "no URL is configured";
 
 /// The time limit of a check, below the five seconds that a user waits at most.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(4500);

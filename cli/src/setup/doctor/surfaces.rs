@@ -11,7 +11,7 @@ use crate::config::{ConfiguredKey, KeyOrigin};
 use crate::error::SetupProblem;
 use crate::error::message;
 use crate::session::Session;
-use crate::setup::doctor::{CHECK_TIMEOUT, Check, run_blocking};
+use crate::setup::doctor::{CHECK_TIMEOUT, Check, NO_URL, run_blocking};
 use crate::text::sanitize;
 use crate::{clock, setup};
 
@@ -64,7 +64,7 @@ async fn check_within_limit(
     if !is_configuration_valid {
         return skipped("the configuration is not valid");
     }
-    let Ok(url) = session.base_url(surface) else { return skipped("no URL is configured") };
+    let Ok(url) = session.base_url(surface) else { return skipped(NO_URL) };
     let key = match find_key(session, surface, &url).await {
         Ok(key) => key,
         Err(check) => {
@@ -86,7 +86,8 @@ async fn check_within_limit(
         ),
         Ok(Err(error)) => (
             failed_request(session, surface, &url, error, reached, &key),
-            error.response().map(|response| &response.headers),
+            // A proxy or a login page has a clock of its own.
+            error.response().filter(|_| !error.is_web_page()).map(|response| &response.headers),
         ),
         Err(failure) => (
             [
@@ -181,7 +182,11 @@ fn with_origin(key: &ConfiguredKey) -> String {
 
 fn check_url(session: &Session) -> String {
     let command = session.command(&["config", "show", "--origin"]);
-    format!("check the network, and where the URL comes from: {command}")
+    let check = format!("check the network, and where the URL comes from: {command}");
+    match session.configured_mock() {
+        Some(serve) => format!("start the mock if it should be running: {serve}; or {check}"),
+        None => check,
+    }
 }
 
 /// Returns the difference to the header `Date`, which has whole seconds.
@@ -228,7 +233,7 @@ pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -
     if !is_configuration_valid {
         return Check::skipped(MCP, "the configuration is not valid");
     }
-    let Some(url) = mcp_url(session) else { return Check::skipped(MCP, "no URL is configured") };
+    let Some(url) = mcp_url(session) else { return Check::skipped(MCP, NO_URL) };
     let limited = tokio::time::timeout(CHECK_TIMEOUT, try_mcp(session, &url));
     match limited.await {
         Ok(Ok(Some(count))) => Check::ok(MCP, format!("{url} has {count} tools")),
