@@ -191,7 +191,7 @@ fn the_secret_of_trigger_verifies_what_names_it_or_none() {
     let folder = env.path("state/webhooks");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("trigger-secret"), "whsec_trigger\n").unwrap();
-    let listener = Listener::start(&mut listen(&env, []));
+    let listener = Listener::start(&mut listen(&env, ""));
     let body = job("job_1");
     let without_name = |headers: String| {
         let lines = headers.split_inclusive("\r\n").filter(|it| !it.contains("-fingerprint"));

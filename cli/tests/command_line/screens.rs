@@ -26,7 +26,7 @@ const FILTERS: [(&str, &str); 10] = [
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{2}\n[0-9a-f]{2}-[0-9a-f]{12}",
         "00000000-0000-0000-00\n00-000000000000",
     ),
-    (r"(, next poll in \d+ s|, polling)", ", next poll in 1 s"),
+    (r",(\s)(next poll in \d+ s|polling)", ",${1}next poll in 1 s"),
     (r"(/[^ ]+)+/svc\.toml|/tmp/\.tmp[^ ]+|/var/folders/[^ ]+", "HOME"),
     (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
 ];
