@@ -2,7 +2,7 @@
 //! has received.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use http::HeaderMap;
