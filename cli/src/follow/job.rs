@@ -150,15 +150,16 @@ impl<S: EstimateSource> WaitTogether for JobResource<S> {
 pub(crate) fn list<S: ClientSurface>(jobs: &[Job]) -> Table {
     let (price, created) = (number("price=price_usd").optional(), time("created=created_at"));
     let columns = [required("id"), status("status"), whole("model"), cut("type"), price, created];
-    let jobs: Vec<_> = jobs.iter().map(with_refund::<S>).collect();
+    let refunded = |_| "refunded".to_owned();
+    let jobs: Vec<_> = jobs.iter().map(|job| with_refund::<S>(job, refunded)).collect();
     Table::rows(&jobs, columns)
 }
 
 /// Returns a job in which the price says that it was refunded, as the open surface does.
-fn with_refund<S: ClientSurface>(job: &Job) -> Value {
+fn with_refund<S: ClientSurface>(job: &Job, text: impl Fn(Usd) -> String) -> Value {
     let mut shown = json!(job);
     if let (Some(price), Some(shown)) = (refund::<S>(job), shown.get_mut("price_usd")) {
-        *shown = format!("{} (refunded)", money(price)).into();
+        *shown = text(price).into();
     }
     shown
 }
@@ -172,7 +173,8 @@ pub(crate) fn refund<S: ClientSurface>(job: &Job) -> Option<Usd> {
 
 pub(crate) fn envelope<S: ClientSurface>(job: &Job) -> Table {
     let fields = "id, status, type, model, price=price_usd, created=created_at, updated=updated_at";
-    let mut table = Table::of(&with_refund::<S>(job), fields);
+    let refunded = |price| format!("{} (refunded)", money(price));
+    let mut table = Table::of(&with_refund::<S>(job, refunded), fields);
     add_artifacts(&mut table, job.result.iter().flat_map(|result| &result.artifacts));
     if let Some(error) = &job.error {
         table.field("error", Some(error_text(error)));
