@@ -404,3 +404,23 @@ pub(crate) fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     kinds.any(|kind| full.contains(&kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use svc_sdk::journal::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn only_a_full_disk_needs_space() {
+        for (kind, hint) in [
+            (io::ErrorKind::StorageFull, "free disk space, or move"),
+            (io::ErrorKind::PermissionDenied, "move"),
+        ] {
+            let error = StoreError::failed("cannot append", io::Error::from(kind));
+            let failure = Failure::journal("no journal", &error, "move");
+            assert_eq!(failure.to_json()["error"]["next"][0], hint);
+            assert_eq!(failure.headline(), format!("no journal: cannot append: {kind}"));
+        }
+    }
+}
