@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Client, ClientSurface, Developer, Open};
 
-use crate::args::{PageArgs, RunKindChoice, SurfaceChoice};
+use crate::args::{PageArgs, RunKindChoice, SurfaceChoice, headings};
 use crate::error::{Exit, Failure, Suggestion};
 use crate::follow::run::by_kind;
 use crate::follow::{ResourceKind, resource_id};
@@ -25,19 +25,19 @@ use crate::{clock, listing};
 #[command(group(ArgGroup::new("settled").args(["ran", "not_run"])))]
 pub(crate) struct History {
     /// Only requests whose outcome is unknown: no response was received, or the wait was interrupted
-    #[arg(long, alias = "open")]
+    #[arg(long, alias = "open", help_heading = headings::FILTERS)]
     unfinished: bool,
     /// Ask the service for the current status of each listed job, run, queue and top-up
-    #[arg(long)]
+    #[arg(long, help_heading = headings::FILTERS)]
     refresh: bool,
     /// Record what became of the request of unknown outcome with this idempotency key
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["unfinished", "refresh"], requires = "settled")]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["unfinished", "refresh"], requires = "settled", help_heading = headings::REPETITION)]
     settle: Option<IdempotencyKey>,
     /// With --settle: it made this job, run, queue or top-up, which the same command resumes
-    #[arg(long, value_name = "ID", requires = "settle")]
+    #[arg(long, value_name = "ID", requires = "settle", help_heading = headings::REPETITION)]
     ran: Option<String>,
     /// With --settle: nothing ran, and the same command submits a new one
-    #[arg(long, requires = "settle")]
+    #[arg(long, requires = "settle", help_heading = headings::REPETITION)]
     not_run: bool,
     #[command(flatten)]
     page: PageArgs,

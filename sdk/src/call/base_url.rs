@@ -23,8 +23,10 @@ impl BaseUrl {
     pub(crate) fn parse(text: &str, http_hosts: &HttpHosts) -> Result<Self> {
         // The text is not shown before it is known to hold no credential: it may even be a key that
         // was set in the wrong place.
-        let url = Url::parse(text)
-            .map_err(|error| Error::configuration(format!("invalid base URL: {error}")))?;
+        let url = Url::parse(text).map_err(|error| {
+            let why = format!("invalid base URL: {error}; expected one that begins with https://");
+            Error::configuration(why)
+        })?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Error::configuration(
                 "invalid base URL: it must not contain a user name or a password",

@@ -39,7 +39,7 @@ pub(super) struct Session {
     pub(super) folder: PathBuf,
     pub(super) network: Arc<Network>,
     pub(super) plan: ClientPlan,
-    tasks: TaskGroup,
+    pub(super) tasks: TaskGroup,
     pub(super) journal: Journal,
     incarnation: u64,
     calls: Mutex<u64>,

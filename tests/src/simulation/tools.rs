@@ -114,6 +114,7 @@ impl Session {
             .attempt_timeout(Duration::from_millis(self.plan.attempt_timeout_ms))
             .default_header(CALL_HEADER, name)
             .journal(self.journal.clone())
+            .task_group(&self.tasks)
             .seed(self.network.rng().next())
     }
 }
