@@ -236,11 +236,7 @@ impl<'a> Runner<'a> {
         let deadline = limit.and_then(|limit| self.started.checked_add(limit));
         loop {
             self.show_progress(outcomes);
-            if outcomes.in_flight() > outcomes.submitting()
-                && let Some(tip) = self.watch_tip.take()
-            {
-                self.session.printer.note(&tip);
-            }
+            self.note_watch_tip(outcomes.in_flight() > outcomes.submitting());
             tokio::select! {
                 biased;
                 _ = self.session.interrupts.first() => {
@@ -294,6 +290,12 @@ impl<'a> Runner<'a> {
         let _ = tokio::time::timeout(ANSWER_GRACE, clients.drain()).await;
     }
 
+    fn note_watch_tip(&mut self, has_job: bool) {
+        if let Some(tip) = self.watch_tip.take_if(|_| has_job) {
+            self.session.printer.note(&tip);
+        }
+    }
+
     async fn on_next(
         &mut self,
         next: Result<MixedItem<Followed>, Error>,
@@ -306,6 +308,7 @@ impl<'a> Runner<'a> {
                     return Err(Failure::other("no such item"));
                 };
                 let id = item.submission_id.unwrap_or_default();
+                self.note_watch_tip(item.outcome.is_ok());
                 match item.outcome {
                     Ok(Ok(result)) => self.end_followed(index, id, result).await,
                     Ok(Err(error)) => {
