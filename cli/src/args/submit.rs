@@ -46,7 +46,8 @@ pub(crate) struct SubmitOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = headings::COST)]
 pub(crate) struct SpendingArgs {
-    /// Skip the confirmation prompt; without a terminal there is none: limit the cost with --max-price
+    /// Skip the confirmation prompt; without a terminal there is no prompt, so limit the cost with
+    /// --max-price
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// Submit nothing if the price is higher or unknown (of a run: its cap)

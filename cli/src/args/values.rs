@@ -15,14 +15,16 @@ use crate::text::{check_integers, json_error};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
-/// Parses the path of a download. Standard output is none, and shells alone know the folders of others.
+/// Parses the path of a download. `-` and the home directories of other users, such as `~ann`, are refused: they
+/// would become names of files.
 pub(crate) fn parse_download_path(text: &str) -> Result<PathBuf, String> {
-    let is_of_other = text.starts_with('~') && !matches!(text.as_bytes().get(1), None | Some(b'/'));
+    let is_other_home =
+        text.starts_with('~') && !matches!(text.as_bytes().get(1), None | Some(b'/'));
     match text {
         "-" => {
             Err("files cannot be written to standard output: expected a directory or a file".into())
         }
-        _ if is_of_other => {
+        _ if is_other_home => {
             Err("only ~ for your own home directory is known: write the whole path, or ./~…".into())
         }
         _ => Ok(text.into()),

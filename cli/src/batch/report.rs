@@ -159,7 +159,7 @@ pub(super) fn print_items(
 }
 
 fn items_table(items: &[Value]) -> Table {
-    // On a narrow terminal the id is dropped before what came of the item.
+    // Of what is too wide for a narrow terminal, the last is left out first. URLs and ids are never cut.
     let mut table = Table::new([
         required("item"),
         status("status"),

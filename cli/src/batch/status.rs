@@ -12,7 +12,7 @@ use super::journal::{
 };
 use super::report::{Reasons, item_json, print_items};
 use super::spent::Spent;
-use super::summary::{HIGHER_LIMIT, left_alone};
+use super::summary::{FIND_LIMIT, left_alone};
 use crate::args::SurfaceChoice;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
@@ -135,9 +135,9 @@ impl Contents {
         let is_limited = self.over_budget > 0 && !self.is_overcharged;
         if failed > unknown {
             let retry = match is_limited {
-                true => format!(
-                    "submit the failed items {HIGHER_LIMIT}: {command} --retry-failed --dry-run"
-                ),
+                true => {
+                    format!("{FIND_LIMIT} the failed items: {command} --retry-failed --dry-run")
+                }
                 false => format!("submit the failed items again with: {command} --retry-failed"),
             };
             let corrections = self.items.iter().filter(|item| item.record.needs_correction());
@@ -164,7 +164,7 @@ impl Contents {
                  this command to submit the rest: {command}"
             )),
             _ if rest <= self.over_budget => {
-                Some(format!("submit the rest {HIGHER_LIMIT}: {command} --dry-run"))
+                Some(format!("{FIND_LIMIT} the rest: {command} --dry-run"))
             }
             _ if rest == unknown => Some(left_alone(unknown)),
             _ => Some(format!("resume with: {command}")),

@@ -35,8 +35,8 @@ impl DropReason {
     }
 }
 
-/// How items are submitted that do not fit into the limit, before the command of a dry run.
-pub(super) const HIGHER_LIMIT: &str = "with the higher --max-spend that this prints";
+/// What the command of a dry run is for, if items do not fit into the limit.
+pub(super) const FIND_LIMIT: &str = "find out which --max-spend is enough for";
 
 const MAX_LISTED_KEYS: usize = 1000;
 const MAX_SHOWN_KEYS: usize = 20;
@@ -194,12 +194,11 @@ impl Summary {
         if let Some(status) = failed.into_iter().find(|status| self.count(*status) > 0) {
             let is_used_up = left_out(DropReason::OverBudget) > 0
                 || options.max_spend.is_some_and(|limit| self.spent.usd >= limit);
-            let (retry, how) = match is_used_up && overcharged == 0 {
+            let (how, flags): (String, &[&str]) = match is_used_up && overcharged == 0 {
                 true => {
-                    let flags = ["--retry-failed", "--dry-run"];
-                    (options.command(session, &flags), HIGHER_LIMIT)
+                    (format!("{FIND_LIMIT} the failed items: "), &["--retry-failed", "--dry-run"])
                 }
-                false => (options.command(session, &["--retry-failed"]), "again with"),
+                false => ("submit the failed items again with: ".to_owned(), &["--retry-failed"]),
             };
             let code = match status {
                 Status::Canceled | Status::Skipped => status.as_str(),
@@ -226,8 +225,7 @@ impl Summary {
                 Some(correction) => correction.then(", then "),
                 None => "".into(),
             };
-            let again = first.then(format!("submit the failed items {how}: ")).command(retry);
-            return Some(failure.hint(again));
+            return Some(failure.hint(first.then(how).command(options.command(session, flags))));
         }
         if let Some(stopped) = stopped {
             return Some(stop(stopped));
@@ -243,7 +241,7 @@ impl Summary {
                 }
                 0 => {
                     let command = options.command(session, &["--dry-run"]);
-                    Suggestion::from(format!("submit the rest {HIGHER_LIMIT}: ")).command(command)
+                    Suggestion::from(format!("{FIND_LIMIT} the rest: ")).command(command)
                 }
                 _ => "the price of some items is unknown: run these items in a batch without \
                     --max-spend, or with a model whose price is known"

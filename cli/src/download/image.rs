@@ -16,14 +16,14 @@ const PALETTE_SAMPLES: usize = 100_000;
 
 /// An image, of which every pixel is red, green, blue and alpha.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Image {
+pub(super) struct Picture {
     pub(super) width: usize,
     pub(super) height: usize,
     /// The rows, from the top.
     pub(super) pixels: Vec<[u8; 4]>,
 }
 
-impl Image {
+impl Picture {
     /// Decodes a PNG, JPEG or WebP image, or returns `None` if the file is none.
     pub(super) fn decode(mut file: impl BufRead + Seek) -> Result<Option<Self>, String> {
         let decode = match file.fill_buf().map_err(text)? {
@@ -123,17 +123,17 @@ impl Image {
     }
 }
 
-fn decode_png(file: impl BufRead + Seek) -> Result<Image, String> {
+fn decode_png(file: impl BufRead + Seek) -> Result<Picture, String> {
     let mut decoder = png::Decoder::new(file);
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(text)?;
     let (width, height) = reader.info().size();
     let mut samples = buffer(reader.output_buffer_size())?;
     reader.next_frame(&mut samples).map_err(text)?;
-    Ok(Image::from_samples(width as usize, height as usize, &samples))
+    Ok(Picture::from_samples(width as usize, height as usize, &samples))
 }
 
-fn decode_jpeg(file: impl BufRead + Seek) -> Result<Image, String> {
+fn decode_jpeg(file: impl BufRead + Seek) -> Result<Picture, String> {
     let options = DecoderOptions::default()
         .set_strict_mode(false)
         .set_max_width(usize::MAX)
@@ -147,16 +147,16 @@ fn decode_jpeg(file: impl BufRead + Seek) -> Result<Image, String> {
     let (width, height) = decoder.dimensions().unwrap_or_default();
     let mut samples = buffer(decoder.output_buffer_size())?;
     decoder.decode_into(&mut samples).map_err(text)?;
-    Ok(Image::from_samples(width, height, &samples))
+    Ok(Picture::from_samples(width, height, &samples))
 }
 
-fn decode_webp(file: impl BufRead + Seek) -> Result<Image, String> {
+fn decode_webp(file: impl BufRead + Seek) -> Result<Picture, String> {
     let mut decoder = WebPDecoder::new(file).map_err(text)?;
     decoder.set_memory_limit(MAX_BYTES);
     let (width, height) = decoder.dimensions();
     let mut samples = buffer(decoder.output_buffer_size())?;
     decoder.read_image(&mut samples).map_err(text)?;
-    Ok(Image::from_samples(width as usize, height as usize, &samples))
+    Ok(Picture::from_samples(width as usize, height as usize, &samples))
 }
 
 fn buffer(size: Option<usize>) -> Result<Vec<u8>, String> {
@@ -179,13 +179,13 @@ mod tests {
     #[test]
     fn images_of_each_format_are_decoded() {
         let colors = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 9, 9], [80, 0, 80], [1, 2, 3]];
-        let image = Image::from_samples(3, 2, colors.as_flattened());
+        let image = Picture::from_samples(3, 2, colors.as_flattened());
         assert_eq!(image.pixels[4], [80, 0, 80, 255]);
         let mut webp = Vec::new();
         let encoder = image_webp::WebPEncoder::new(&mut webp);
         encoder.encode(colors.as_flattened(), 3, 2, image_webp::ColorType::Rgb8).unwrap();
         for file in [webp, image.encode_png().unwrap()] {
-            assert_eq!(Image::decode(Cursor::new(file)), Ok(Some(image.clone())));
+            assert_eq!(Picture::decode(Cursor::new(file)), Ok(Some(image.clone())));
         }
 
         // The smallest one: a gray block.
@@ -197,11 +197,11 @@ mod tests {
             jpeg.extend([0; 16]);
         }
         jpeg.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0, 0x3f, 0xff, 0xd9]);
-        let gray = Image { width: 8, height: 8, pixels: vec![[128, 128, 128, 255]; 64] };
-        assert_eq!(Image::decode(Cursor::new(jpeg)), Ok(Some(gray)));
+        let gray = Picture { width: 8, height: 8, pixels: vec![[128, 128, 128, 255]; 64] };
+        assert_eq!(Picture::decode(Cursor::new(jpeg)), Ok(Some(gray)));
 
-        assert_eq!(Image::decode(Cursor::new("GIF89a, or no image at all")), Ok(None));
-        assert!(Image::decode(Cursor::new(b"\x89PNG")).is_err());
+        assert_eq!(Picture::decode(Cursor::new("GIF89a, or no image at all")), Ok(None));
+        assert!(Picture::decode(Cursor::new(b"\x89PNG")).is_err());
     }
 
     #[test]
@@ -210,14 +210,14 @@ mod tests {
         let mut encoder = png::Encoder::new(&mut png, 60_000, 60_000);
         encoder.set_color(png::ColorType::Rgba);
         encoder.write_header().unwrap().write_chunk(png::chunk::IDAT, &[0]).unwrap();
-        let decoded = Image::decode(Cursor::new(png));
+        let decoded = Picture::decode(Cursor::new(png));
         assert_eq!(decoded, Err("the image is too large".to_owned()));
     }
 
     #[test]
     fn a_smaller_image_has_the_proportions_and_the_mean_of_the_pixels() {
         let stripes: Vec<u8> = [[0, 100, 200, 100]; 6].concat();
-        let image = Image::from_samples(4, 6, &stripes);
+        let image = Picture::from_samples(4, 6, &stripes);
         assert_eq!(image.shrink(4, 6), image);
         let small = image.shrink(9, 3);
         assert_eq!((small.width, small.height), (2, 3));

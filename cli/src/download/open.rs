@@ -82,10 +82,10 @@ pub(super) fn show(session: &Session, path: &Path) {
 /// Decodes an image, or returns `None` if the file is none.
 #[cfg(feature = "preview")]
 fn try_to_show(session: &Session, path: &Path) -> Result<(), String> {
-    use crate::download::{image::Image, terminal_image};
+    use crate::download::{image::Picture, terminal_image};
 
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let Some(image) = Image::decode(io::BufReader::new(file))? else { return Ok(()) };
+    let Some(image) = Picture::decode(io::BufReader::new(file))? else { return Ok(()) };
     let sequences = terminal_image::encode(&image)?;
     session.printer.print_image(&sequences).map_err(|failure| failure.headline())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::download::image::Image;
+use crate::download::image::Picture;
 
 /// The maximum length of the data in one sequence of the kitty protocol.
 const KITTY_CHUNK_BYTES: usize = 4096;
@@ -59,7 +59,7 @@ impl Protocol {
 }
 
 /// Returns the sequences that show an image in this terminal, and end its line.
-pub(super) fn encode(image: &Image) -> Result<String, String> {
+pub(super) fn encode(image: &Picture) -> Result<String, String> {
     let protocol = Protocol::detect(|name| std::env::var(name).ok());
     let (rows, columns) = console::Term::stdout().size();
     // The price and the job's id stay visible above the image.
@@ -69,7 +69,7 @@ pub(super) fn encode(image: &Image) -> Result<String, String> {
 
 fn encode_for(
     protocol: Protocol,
-    image: &Image,
+    image: &Picture,
     columns: usize,
     rows: usize,
 ) -> Result<String, String> {
@@ -106,7 +106,7 @@ fn kitty(png: &[u8]) -> String {
 }
 
 /// Encodes an image in a palette of its own: bands of six rows, in each band one line of every color.
-fn sixel(image: &Image) -> String {
+fn sixel(image: &Picture) -> String {
     let (palette, pixels) = image.with_palette(SIXEL_COLORS);
     let mut text = format!("\x1bPq\"1;1;{};{}", image.width, image.height);
     for (color, [red, green, blue]) in palette.color_map_rgb().as_chunks().0.iter().enumerate() {
@@ -137,7 +137,7 @@ fn sixel(image: &Image) -> String {
 
 /// Shows two pixels in each cell: the upper one as the color of a half block, the lower one as that
 /// of the background.
-fn half_blocks(image: &Image, is_true_color: bool) -> String {
+fn half_blocks(image: &Picture, is_true_color: bool) -> String {
     let color = |[red, green, blue, alpha]: [u8; 4]| {
         let blend = |part: u8| u16::from(part) * u16::from(alpha) / 255;
         let (red, green, blue) = (blend(red), blend(green), blend(blue));
@@ -167,9 +167,9 @@ mod tests {
 
     use super::*;
 
-    fn image(width: usize, height: usize, pixel: impl Fn(usize, usize) -> [u8; 4]) -> Image {
+    fn image(width: usize, height: usize, pixel: impl Fn(usize, usize) -> [u8; 4]) -> Picture {
         let pixels = (0..width * height).map(|index| pixel(index % width, index / width));
-        Image { width, height, pixels: pixels.collect() }
+        Picture { width, height, pixels: pixels.collect() }
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
             data.push_str(chunk);
         }
         let png = STANDARD.decode(data).unwrap();
-        assert_eq!(Image::decode(Cursor::new(png)).unwrap().unwrap(), image);
+        assert_eq!(Picture::decode(Cursor::new(png)).unwrap().unwrap(), image);
 
         let iterm = encode(Protocol::Iterm);
         assert!(iterm.starts_with("\x1b]1337;File=inline=1") && iterm.ends_with("\x07\n"));

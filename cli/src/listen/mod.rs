@@ -256,7 +256,7 @@ fn report_pending(session: &Session, pending: u64, store: &StoreAddress, is_forw
     let added = if is_forwarding { &[][..] } else { &["--forward-to", "URL"] };
     match store {
         StoreAddress::Memory => session.printer.warn(&format!(
-            "{events} {is} not forwarded, and lost; other stores than memory keep {them}"
+            "{events} {is} not forwarded, and lost: only without --store memory are events kept on disk"
         )),
         // Its URL may contain a password.
         StoreAddress::Server(..) => session.printer.note(&format!(

@@ -29,7 +29,7 @@ use crate::error::{ClientCode, Failure, SetupProblem};
 use crate::input::read_file;
 use crate::session::Session;
 
-/// Returns the commands that need a surface, for people.
+/// Returns the commands that work with one surface only.
 pub(crate) const fn only_on(surface: SurfaceChoice) -> &'static str {
     match surface {
         SurfaceChoice::Open => "estimate, pricing, model, top-up",

@@ -12,7 +12,7 @@ use crate::setup::{self, only_on, prompt_failure};
 const MAX_ATTEMPTS: usize = 3;
 const INTRODUCTION: [&str; 3] = [
     "The service has two APIs; its provider gives you a URL and an API key for each.",
-    "Images, videos and jobs work with either; only one has what is listed below.",
+    "Images, videos and jobs work with either; commands listed below need that one.",
     "Without an account: svc --sandbox video generate \"a fox\", or svc mock serve",
 ];
 /// The answer that skips a URL that has a default.

@@ -105,7 +105,9 @@ pub(crate) async fn run_from<R: ResourceKind>(
     let earlier_id = payment.submitted().and_then(|it| it.request_id.clone());
     let request_id = request_id.or(earlier_id);
     if session.is_sandbox() && download.is_none() && !options.no_wait {
-        session.printer.note("the files are gone with the sandbox: pass --download to keep them");
+        session
+            .printer
+            .note("the sandbox keeps no files after this command: pass --download to save them");
     }
     let finished = submit
         .finish(resource, download.as_ref(), false)

@@ -31,7 +31,7 @@ struct Display {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct StyledText {
     pub(crate) style: Style,
     pub(crate) text: String,
 }
@@ -105,7 +105,7 @@ impl Terminal {
         screen_text(self.display().emulator.screen())
     }
 
-    pub(crate) fn styled_lines(&self) -> Vec<Vec<Run>> {
+    pub(crate) fn styled_lines(&self) -> Vec<Vec<StyledText>> {
         styled_lines(self.display().emulator.screen())
     }
 
@@ -195,7 +195,7 @@ impl Drop for Terminal {
 }
 
 /// Returns styled lines as text, in which `{green}` begins a style and `{}` ends it.
-pub(crate) fn markup(lines: &[Vec<Run>]) -> String {
+pub(crate) fn markup(lines: &[Vec<StyledText>]) -> String {
     let mut text = String::new();
     for line in lines {
         for run in line {
@@ -263,9 +263,9 @@ fn screen_text(screen: &vt100::Screen) -> String {
     format!("{}\n", lines.join("\n").trim_end())
 }
 
-fn styled_lines(screen: &vt100::Screen) -> Vec<Vec<Run>> {
+fn styled_lines(screen: &vt100::Screen) -> Vec<Vec<StyledText>> {
     let (rows, columns) = screen.size();
-    let mut lines: Vec<Vec<Run>> =
+    let mut lines: Vec<Vec<StyledText>> =
         (0..rows.get()).map(|row| styled_line(screen, row, columns.get())).collect();
     while lines.last().is_some_and(Vec::is_empty) {
         lines.pop();
@@ -273,8 +273,8 @@ fn styled_lines(screen: &vt100::Screen) -> Vec<Vec<Run>> {
     lines
 }
 
-fn styled_line(screen: &vt100::Screen, row: u16, columns: u16) -> Vec<Run> {
-    let mut line: Vec<Run> = Vec::new();
+fn styled_line(screen: &vt100::Screen, row: u16, columns: u16) -> Vec<StyledText> {
+    let mut line: Vec<StyledText> = Vec::new();
     for column in 0..columns {
         let cell = screen.cell(row, column).unwrap();
         if cell.is_wide_continuation() {
@@ -287,7 +287,7 @@ fn styled_line(screen: &vt100::Screen, row: u16, columns: u16) -> Vec<Run> {
         };
         match line.last_mut() {
             Some(run) if run.style == style => run.text.push_str(text),
-            _ => line.push(Run { style, text: text.to_owned() }),
+            _ => line.push(StyledText { style, text: text.to_owned() }),
         }
     }
     if let Some(run) = line.last_mut().filter(|run| run.style == Style::default()) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::pty::{Run, Style};
+use crate::pty::{Style, StyledText};
 
 /// The size of a character and of the frame, in pixels.
 const CHARACTER_WIDTH: f64 = 8.4;
@@ -13,7 +13,7 @@ const MARGIN: usize = 16;
 const PALETTE: [&str; 8] =
     ["#484f58", "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#e6edf3"];
 
-pub(crate) fn image(lines: &[Vec<Run>], columns: u16, title: &str) -> String {
+pub(crate) fn image(lines: &[Vec<StyledText>], columns: u16, title: &str) -> String {
     let width = (f64::from(columns) * CHARACTER_WIDTH).ceil() as usize + 2 * MARGIN;
     let height = lines.len() * LINE_HEIGHT + 2 * MARGIN;
     let mut svg = format!(
@@ -38,7 +38,7 @@ pub(crate) fn image(lines: &[Vec<Run>], columns: u16, title: &str) -> String {
     svg
 }
 
-fn draw(svg: &mut String, run: &Run, column: usize, length: usize, top: usize) {
+fn draw(svg: &mut String, run: &StyledText, column: usize, length: usize, top: usize) {
     let left = MARGIN as f64 + column as f64 * CHARACTER_WIDTH;
     let width = length as f64 * CHARACTER_WIDTH;
     let (foreground, background) = colors(&run.style);

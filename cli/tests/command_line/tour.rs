@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use svc_mock_server::Setup;
 
-use crate::pty::{Run, Style, Terminal, configured_svc, svc};
+use crate::pty::{Style, StyledText, Terminal, configured_svc, svc};
 use crate::screens::ago;
 use crate::svg;
 use crate::test_env::TestEnv;
@@ -17,35 +17,35 @@ const BEGIN: &str =
     "<!-- The output of the commands, from cli/tests/command_line/tour.rs -->\n```console\n";
 const END: &str = "```\n";
 
-enum Shown {
+enum StepPicture {
     Output,
     /// The screen as soon as it contains some words. Then `q` is typed.
     Screen(&'static [&'static str]),
 }
 
 /// The commands of the tour. The first three need no configuration.
-const STEPS: [(&str, i32, Shown); 10] = [
-    ("", 0, Shown::Output),
+const STEPS: [(&str, i32, StepPicture); 10] = [
+    ("", 0, StepPicture::Output),
     (
         "--sandbox video generate \"a red fox in snow\" --duration 5 --download out --yes",
         0,
-        Shown::Output,
+        StepPicture::Output,
     ),
-    ("balance", 2, Shown::Output),
-    ("model list --type video", 0, Shown::Output),
-    ("estimate \"a red fox in snow\" --model video-f --duration 5", 0, Shown::Output),
+    ("balance", 2, StepPicture::Output),
+    ("model list --type video", 0, StepPicture::Output),
+    ("estimate \"a red fox in snow\" --model video-f --duration 5", 0, StepPicture::Output),
     (
         "image generate \"a red fox\" --model image-i --max-price 0.01 --download out --yes",
         0,
-        Shown::Output,
+        StepPicture::Output,
     ),
-    ("batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes", 7, Shown::Output),
-    ("job watch", 0, Shown::Screen(&["4 jobs", "failed", "$0.015", "q quit"])),
-    ("job list --status failed --jq \".[].id\"", 0, Shown::Output),
-    ("job get job_unknown", 4, Shown::Output),
+    ("batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes", 7, StepPicture::Output),
+    ("job watch", 0, StepPicture::Screen(&["4 jobs", "failed", "$0.015", "q quit"])),
+    ("job list --status failed --jq \".[].id\"", 0, StepPicture::Output),
+    ("job get job_unknown", 4, StepPicture::Output),
 ];
 
-fn session(env: &TestEnv) -> Vec<Vec<Run>> {
+fn session(env: &TestEnv) -> Vec<Vec<StyledText>> {
     let lines = ["a red fox", "a blue fox", "[mock:fail]"].map(|prompt| {
         let body = serde_json::json!({"model": "image-i", "prompt": prompt});
         format!("{}\n", serde_json::json!({"operation": "image_generate", "body": body}))
@@ -70,14 +70,14 @@ fn session(env: &TestEnv) -> Vec<Vec<Run>> {
     session
 }
 
-fn run(command: std::process::Command, code: i32, what: &Shown) -> Vec<Vec<Run>> {
+fn run(command: std::process::Command, code: i32, what: &StepPicture) -> Vec<Vec<StyledText>> {
     match what {
-        Shown::Output => {
+        StepPicture::Output => {
             let mut terminal = Terminal::start(command, COLUMNS);
             terminal.end().assert_exit(code);
             terminal.styled_lines()
         }
-        Shown::Screen(words) => {
+        StepPicture::Screen(words) => {
             let mut terminal = Terminal::with_size(command, 12, COLUMNS);
             terminal.wait_until_screen("the words", |screen| {
                 words.iter().all(|word| screen.contains(word))
@@ -90,12 +90,12 @@ fn run(command: std::process::Command, code: i32, what: &Shown) -> Vec<Vec<Run>>
     }
 }
 
-fn typed(command: &str) -> Vec<Vec<Run>> {
-    let run = |text: &str, is_bold| Run {
+fn typed(command: &str) -> Vec<Vec<StyledText>> {
+    let run = |text: &str, is_bold| StyledText {
         style: Style { is_bold, ..Style::default() },
         text: text.to_owned(),
     };
-    let prompt = Run {
+    let prompt = StyledText {
         style: Style { foreground: vt100::Color::Idx(2), ..Style::default() },
         text: "$ ".to_owned(),
     };
@@ -148,8 +148,8 @@ impl StableIds {
     }
 }
 
-fn plain_text(lines: &[Vec<Run>]) -> String {
-    let text = |line: &Vec<Run>| -> String {
+fn plain_text(lines: &[Vec<StyledText>]) -> String {
+    let text = |line: &Vec<StyledText>| -> String {
         let line: String = line.iter().map(|run| run.text.as_str()).collect();
         format!("{}\n", line.trim_end())
     };

@@ -92,6 +92,15 @@ impl MemoryStore {
         }
     }
 
+    /// Ends this owner as the end of its process does, also if a clone is left somewhere.
+    #[doc(hidden)]
+    pub fn end_owner(&self) {
+        let state = &mut *self.state();
+        for intent in state.intents.values_mut().filter(|intent| self.owns(intent)) {
+            intent.owner = Weak::new();
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, MemoryIntents> {
         let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)

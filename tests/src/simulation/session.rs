@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use svc_sdk::contract::Operation;
-use svc_sdk::journal::{Journal, SpendLimit};
+use svc_sdk::journal::{Journal, MemoryStore, SpendLimit};
 use svc_sdk::{
     ApiKey, Call, Client, ClientBuilder, ClientSurface, Error, Result, RetryPolicy, TaskGroup,
     WebhookNotifier,
@@ -41,6 +41,7 @@ pub(super) struct Session {
     pub(super) plan: ClientPlan,
     pub(super) tasks: TaskGroup,
     pub(super) journal: Journal,
+    owner: MemoryStore,
     incarnation: u64,
     calls: Mutex<u64>,
 }
@@ -75,7 +76,9 @@ impl Session {
         let keys = &world.credentials[client];
         let mock = world.mock();
         let tasks = TaskGroup::default();
-        let journal = Journal::with_store(ProcessStore::new(world, client, is_impatient));
+        let store = ProcessStore::new(world, client, is_impatient);
+        let owner = store.store();
+        let journal = Journal::with_store(store);
         let searches_jobs = client % 2 == 1;
         let journal = if searches_jobs { journal.search_jobs() } else { journal };
         let open = client_builder(mock.base_url(), &keys.open, &network, &journal);
@@ -85,6 +88,7 @@ impl Session {
             open: open.task_group(&tasks).seed(seed).build().unwrap(),
             developer: developer.task_group(&tasks).seed(!seed).build().unwrap(),
             journal,
+            owner,
             world: Arc::clone(world),
             client,
             events: WebhookNotifier::new(),
@@ -190,10 +194,12 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends the process with all its tasks. Those of the MCP client neither send nor wait any more.
+    /// Ends the process with all its tasks. Those of the MCP client neither send nor wait any more, and own
+    /// nothing.
     fn drop(&mut self) {
         self.tasks.end();
         self.network.process_end.send_replace(true);
+        self.owner.end_owner();
     }
 }
 

@@ -15,12 +15,12 @@ use svc_sdk::types::Usd;
 use super::defect::Defect;
 use super::world::World;
 
-/// How long a process is stopped, and after how long without a sign of it another one may take it for a dead
-/// one. It is half of that time at least after a write, as the contract of a store says.
+/// How long a process is stopped, and the owner timeout of the store: after a write, no other process may take
+/// this one for a dead one before half of it has passed.
 const STOP_MS: u64 = 8_000;
 const OWNER_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// A handle of the store, whose owner is gone when it is dropped, and what is wrong with it.
+/// A handle of the store, whose owner is gone when the process ends, and what is wrong with it.
 pub(super) struct ProcessStore {
     world: Arc<World>,
     client: usize,
@@ -45,6 +45,11 @@ impl ProcessStore {
             is_impatient,
             unsynced: Mutex::default(),
         }
+    }
+
+    /// Returns the store by which the end of the process is noted.
+    pub(super) fn store(&self) -> MemoryStore {
+        self.store.clone()
     }
 
     fn has(&self, defect: Defect) -> bool {

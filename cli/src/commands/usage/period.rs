@@ -49,7 +49,7 @@ struct Period {
 }
 
 /// What was read of the ledger, newest first.
-struct Ledger {
+struct ReadEntries {
     entries: Vec<UsageEntry>,
     /// The number of entries that cannot be decoded.
     undecoded: usize,
@@ -81,7 +81,7 @@ pub(super) async fn run(
     since: &str,
 ) -> Result<(), Failure> {
     let period = Period::parse(since, args.until.as_deref(), args.utc)?;
-    let Ledger { entries, undecoded, of_unread } = period.read(client, args).await?;
+    let ReadEntries { entries, undecoded, of_unread } = period.read(client, args).await?;
     let undated = entries.iter().filter(|entry| moment_of(entry).is_none()).count();
     let others = undecoded + undated;
     if others > 0 {
@@ -154,7 +154,7 @@ impl Period {
     }
 
     /// Reads the ledger back to the beginning of the period.
-    async fn read(&self, client: &Client, args: &Usage) -> Result<Ledger, Failure> {
+    async fn read(&self, client: &Client, args: &Usage) -> Result<ReadEntries, Failure> {
         let call = client.account().usage().query("limit", 100);
         let call =
             args.list.query.pairs().fold(call, |call, (name, value)| call.query(name, value));
@@ -188,7 +188,7 @@ impl Period {
                 break;
             }
         }
-        Ok(Ledger { entries, undecoded, of_unread })
+        Ok(ReadEntries { entries, undecoded, of_unread })
     }
 }
 

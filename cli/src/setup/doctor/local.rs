@@ -10,7 +10,7 @@ use crate::config::{Setting, Settings, config_file, probe_keyring, state_dir};
 use crate::error::{Failure, is_disk_full};
 use crate::journal::entries;
 use crate::session::Session;
-use crate::setup::doctor::{Check, CheckStatus, NOT_CONFIGURED, run_blocking};
+use crate::setup::doctor::{Check, CheckStatus, run_blocking};
 use crate::text::counted;
 use crate::webhook::Secrets;
 
@@ -37,7 +37,7 @@ pub(super) fn check(session: &Session) -> Vec<Check> {
                 ))
             }
             Some(setting) => Check::ok(name, with_origin(setting)),
-            None => Check::skipped(name, NOT_CONFIGURED),
+            None => Check::missing(name, "not configured"),
         });
     }
     checks.push(webhook_secret(session, settings));
@@ -89,7 +89,7 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
         return Check::ok(NAME, format!("set, not shown ({origin})"));
     }
     let Some(file) = settings.get("webhook_secret_file") else {
-        return Check::skipped(NAME, NOT_CONFIGURED);
+        return Check::missing(NAME, "not configured");
     };
     match Secrets::from_file(std::path::Path::new(&file.value)) {
         Ok(_) => Check::ok(NAME, format!("file {} ({})", file.value, file.origin)),

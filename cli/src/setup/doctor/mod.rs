@@ -57,9 +57,8 @@ fn summary(checks: &[Check]) -> String {
 /// What is not configured is one line.
 fn table(checks: &[Check]) -> Table {
     let mut table = Table::key_value();
-    let is_missing = |check: &&Check| [NOT_CONFIGURED, NO_URL].contains(&check.message.as_str());
-    let missing: Vec<_> = checks.iter().filter(is_missing).map(|check| check.name).collect();
-    for check in checks.iter().filter(|check| !is_missing(check)) {
+    let (missing, others): (Vec<_>, Vec<_>) = checks.iter().partition(|check| check.is_missing);
+    for check in others {
         let label = format!("{} {}", check.status.mark(), check.name);
         table.row([label.as_str(), check.message.as_str()]);
         if let Some(next) = &check.next {
@@ -67,14 +66,11 @@ fn table(checks: &[Check]) -> Table {
         }
     }
     if !missing.is_empty() {
-        table.row([&format!("- {NOT_CONFIGURED}"), &missing.join(", ")]);
+        let names: Vec<_> = missing.iter().map(|check| check.name).collect();
+        table.row(["- not configured", &names.join(", ")]);
     }
     table
 }
-
-/// Why checks are skipped that a command for another surface does not need.
-const NOT_CONFIGURED: &str = "not configured";
-const NO_URL: &str = "no URL is configured";
 
 /// The time limit of a check, below the five seconds that a user waits at most.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(4500);
@@ -87,6 +83,9 @@ struct Check {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+    /// Whether it is skipped because nothing is configured, which other commands may not need.
+    #[serde(skip)]
+    is_missing: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -128,8 +127,12 @@ impl Check {
         Self::new(name, CheckStatus::Skipped, message)
     }
 
+    fn missing(name: &'static str, message: impl Into<String>) -> Self {
+        Self { is_missing: true, ..Self::skipped(name, message) }
+    }
+
     fn new(name: &'static str, status: CheckStatus, message: impl Into<String>) -> Self {
-        Self { name, status, message: message.into(), next: None }
+        Self { name, status, message: message.into(), next: None, is_missing: false }
     }
 
     fn next(mut self, next: impl ToString) -> Self {

@@ -11,12 +11,13 @@ use crate::config::{ConfiguredKey, KeyOrigin};
 use crate::error::SetupProblem;
 use crate::error::message;
 use crate::session::Session;
-use crate::setup::doctor::{CHECK_TIMEOUT, Check, NO_URL, run_blocking};
+use crate::setup::doctor::{CHECK_TIMEOUT, Check, run_blocking};
 use crate::text::sanitize;
 use crate::{clock, setup};
 
 /// The difference of the clocks above which there is a warning. Signatures of webhooks are rejected
 /// from five minutes on.
+const NO_URL: &str = "no URL is configured";
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
 /// The time limit of a request, so that its own error is shown rather than that of the check.
@@ -64,7 +65,10 @@ async fn check_within_limit(
     if !is_configuration_valid {
         return skipped("the configuration is not valid");
     }
-    let Ok(url) = session.base_url(surface) else { return skipped(NO_URL) };
+    let Ok(url) = session.base_url(surface) else {
+        let checks = [reachable, key_check].map(|name| Check::missing(name, NO_URL));
+        return SurfaceChecks { checks, skew: None };
+    };
     let key = match find_key(session, surface, &url).await {
         Ok(key) => key,
         Err(check) => {
@@ -233,7 +237,7 @@ pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -
     if !is_configuration_valid {
         return Check::skipped(MCP, "the configuration is not valid");
     }
-    let Some(url) = mcp_url(session) else { return Check::skipped(MCP, NO_URL) };
+    let Some(url) = mcp_url(session) else { return Check::missing(MCP, NO_URL) };
     let limited = tokio::time::timeout(CHECK_TIMEOUT, try_mcp(session, &url));
     match limited.await {
         Ok(Ok(Some(count))) => Check::ok(MCP, format!("{url} has {count} tools")),
