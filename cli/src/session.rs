@@ -4,6 +4,7 @@ mod connect_retry;
 mod explain;
 mod keys;
 mod sandbox;
+mod slow_request;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -19,9 +20,9 @@ use crate::interrupt::Interrupts;
 use crate::journal::{self, Entry, Submissions, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
 use crate::resource::{Outcome, ResourceId};
-use crate::session::sandbox::Sandbox;
-
 use crate::session::connect_retry::ConnectRetry;
+use crate::session::sandbox::Sandbox;
+use crate::session::slow_request::SlowRequestNote;
 
 pub(crate) use crate::session::sandbox::EMPTY_SANDBOX;
 
@@ -194,11 +195,16 @@ impl Session {
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
-        } else if self.global.retries.is_none() && !self.waits_for_service.get() {
-            let is_answered =
-                self.answered.borrow_mut().entry(base_url.clone()).or_default().clone();
-            let (transport, url) = (svc_sdk::transport::hyper(), base_url.clone());
-            builder = builder.transport(Arc::new(ConnectRetry { transport, url, is_answered }));
+        } else {
+            let hyper = svc_sdk::transport::hyper();
+            let mut transport = SlowRequestNote::around(hyper, &self.printer, &base_url);
+            if self.global.retries.is_none() && !self.waits_for_service.get() {
+                let is_answered =
+                    self.answered.borrow_mut().entry(base_url.clone()).or_default().clone();
+                let url = base_url.clone();
+                transport = Arc::new(ConnectRetry { transport, url, is_answered });
+            }
+            builder = builder.transport(transport);
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
         let (client, keeps_labels) = (configure(builder).build()?, self.keeps_labels());
@@ -207,24 +213,25 @@ impl Session {
 
     #[cfg(feature = "mcp")]
     pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess, Failure> {
-        let (url, key) = if self.is_sandbox() {
-            let key = Sandbox::key(SurfaceChoice::Developer)?;
-            (self.sandbox().mcp_url(), key)
-        } else {
-            let configured = || Ok::<_, Failure>(self.settings()?.get("mcp_url").cloned());
-            let url = match flag {
-                Some(url) => url.to_owned(),
-                None => configured()?.map(|url| url.value).ok_or_else(|| {
-                    Failure::configuration("no MCP URL is configured")
-                        .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
-                        .hint(Suggestion::from("or set up URLs and keys with ").svc(["init"]))
-                })?,
-            };
-            let surface = SurfaceChoice::Developer;
-            let key = self.key(surface, &url)?.ok_or_else(|| missing_key(surface))?;
-            (url, key)
-        };
+        let (url, surface) = (self.mcp_url(flag)?, SurfaceChoice::Developer);
+        let key = self.key(surface, &url)?.ok_or_else(|| missing_key(surface))?;
         Ok(self.mcp_with(url, key))
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp_url(&self, flag: Option<&str>) -> Result<String, Failure> {
+        if self.is_sandbox() {
+            return Ok(self.sandbox().mcp_url());
+        }
+        let configured = || Ok::<_, Failure>(self.settings()?.get("mcp_url").cloned());
+        match flag {
+            Some(url) => Ok(url.to_owned()),
+            None => configured()?.map(|url| url.value).ok_or_else(|| {
+                Failure::configuration("no MCP URL is configured")
+                    .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
+                    .hint(Suggestion::from("or set up URLs and keys with ").svc(["init"]))
+            }),
+        }
     }
 
     /// Returns a client of the MCP endpoint with the given URL and API key, not connected yet.
@@ -238,9 +245,11 @@ impl Session {
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }
-        if self.is_sandbox() {
-            builder = builder.transport(self.sandbox().transport());
-        }
+        let transport = match self.is_sandbox() {
+            true => self.sandbox().transport(),
+            false => SlowRequestNote::around(svc_sdk::transport::hyper(), &self.printer, &url),
+        };
+        builder = builder.transport(transport);
         McpAccess { builder, url, key_fingerprint }
     }
 
@@ -447,7 +456,7 @@ impl Session {
     }
 }
 
-fn missing_key(surface: SurfaceChoice) -> Failure {
+pub(crate) fn missing_key(surface: SurfaceChoice) -> Failure {
     let name = surface.as_str();
     let why = format!("no API key for the {name} surface is configured");
     let hint = Suggestion::from("set up URLs and keys with ").svc(["init"]);

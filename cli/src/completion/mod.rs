@@ -127,6 +127,12 @@ fn with_candidates(arg: Arg, group: Option<&str>, typed: Typed) -> Arg {
             let formats = move |current: &OsStr| formats(&typed.global, current);
             return arg.add(ArgValueCompleter::new(formats));
         }
+        #[cfg(feature = "mcp")]
+        (Some("TOOL"), Some("mcp")) => {
+            let tools =
+                move || candidates(remote::fetch(&typed.global, remote::List::Tools).into_iter());
+            return arg.add(ArgValueCandidates::new(tools));
+        }
         (Some("COMMAND"), Some("help")) => {
             return arg.add(ArgValueCandidates::new(move || names(&typed.commands)));
         }

@@ -16,6 +16,8 @@ use crate::config::state_dir;
 use crate::error::Failure;
 use crate::input::write_private;
 use crate::session::{Access, Session};
+#[cfg(feature = "mcp")]
+use crate::session::{McpAccess, missing_key};
 
 const NETWORK_TIMEOUT: Duration = Duration::from_millis(300);
 /// The time limit of a completion, including the time to read the key from a keyring.
@@ -28,6 +30,8 @@ pub(super) const ONLY_ID: &str = "only_id";
 pub(super) enum List {
     Models,
     Formats,
+    #[cfg(feature = "mcp")]
+    Tools,
 }
 
 impl List {
@@ -35,6 +39,8 @@ impl List {
         match self {
             Self::Models => "models",
             Self::Formats => "formats",
+            #[cfg(feature = "mcp")]
+            Self::Tools => "tools",
         }
     }
 }
@@ -71,10 +77,8 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
         return Some(values);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let fetched = runtime.block_on(async {
-        let fetched = tokio::time::timeout(NETWORK_TIMEOUT, source.fetch(list)).await;
-        fetched.ok()?.ok()
-    });
+    let fetched = runtime
+        .block_on(async { tokio::time::timeout(NETWORK_TIMEOUT, source.fetch(list)).await.ok()? });
     runtime.shutdown_background();
     match (fetched, cache) {
         (Some(values), Some(cache)) => {
@@ -90,6 +94,8 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
 enum ListSource {
     Open(Access<Open>),
     Developer(Access<Developer>),
+    #[cfg(feature = "mcp")]
+    Mcp(McpAccess),
 }
 
 impl ListSource {
@@ -97,6 +103,13 @@ impl ListSource {
         let surface = match list {
             List::Models => session.surface(None)?,
             List::Formats => SurfaceChoice::Developer,
+            #[cfg(feature = "mcp")]
+            List::Tools => {
+                let url = session.mcp_url(None)?;
+                let found = session.find_key(SurfaceChoice::Developer, &url)?;
+                let key = found.ok_or_else(|| missing_key(SurfaceChoice::Developer))?.key;
+                return Ok(Self::Mcp(session.mcp_with(url, key)));
+            }
         };
         // The catalog needs no key; without one the other lists are refused.
         let url = session.base_url(surface)?;
@@ -111,41 +124,57 @@ impl ListSource {
         match self {
             Self::Open(access) => [&access.base_url, &access.key_fingerprint],
             Self::Developer(access) => [&access.base_url, &access.key_fingerprint],
+            #[cfg(feature = "mcp")]
+            Self::Mcp(access) => [&access.url, &access.key_fingerprint],
         }
     }
 
-    async fn fetch(&self, list: List) -> Result<Vec<Value>, svc_sdk::Error> {
+    async fn fetch(self, list: List) -> Option<Vec<Value>> {
         match (self, list) {
             (Self::Open(access), _) => {
                 let models = access.client.models();
                 let (images, videos) =
-                    tokio::try_join!(models.list_images(), models.list_videos())?;
+                    tokio::try_join!(models.list_images(), models.list_videos()).ok()?;
                 let images = images.items.into_iter().map(|model| (model, "image"));
                 let videos = videos.items.into_iter().map(|model| (model, "video"));
-                Ok(images
-                    .chain(videos)
-                    .map(|(model, kind)| Value {
-                        value: model.id,
-                        help: model.name.unwrap_or_default(),
-                        kind: kind.to_owned(),
-                    })
-                    .collect())
+                Some(
+                    images
+                        .chain(videos)
+                        .map(|(model, kind)| Value {
+                            value: model.id,
+                            help: model.name.unwrap_or_default(),
+                            kind: kind.to_owned(),
+                        })
+                        .collect(),
+                )
             }
             (Self::Developer(access), List::Models) => {
-                let catalog = access.client.catalog().get().await?;
-                Ok(catalog
-                    .models
-                    .into_iter()
-                    .map(|model| Value {
-                        value: model.id,
-                        help: model.name.unwrap_or_default(),
-                        kind: model.model_type.unwrap_or_default(),
-                    })
-                    .collect())
+                let catalog = access.client.catalog().get().await.ok()?;
+                Some(
+                    catalog
+                        .models
+                        .into_iter()
+                        .map(|model| Value {
+                            value: model.id,
+                            help: model.name.unwrap_or_default(),
+                            kind: model.model_type.unwrap_or_default(),
+                        })
+                        .collect(),
+                )
             }
-            (Self::Developer(access), List::Formats) => {
-                let formats = access.client.formats().list().await?;
-                Ok(formats.items.into_iter().flat_map(format_values).collect())
+            (Self::Developer(access), _) => {
+                let formats = access.client.formats().list().await.ok()?;
+                Some(formats.items.into_iter().flat_map(format_values).collect())
+            }
+            #[cfg(feature = "mcp")]
+            (Self::Mcp(access), _) => {
+                let tools = access.connect().await.ok()?.tools().await.ok()?;
+                let values = tools.iter().map(|tool| Value {
+                    value: tool.name.clone(),
+                    help: tool.title.clone().unwrap_or_default(),
+                    kind: String::new(),
+                });
+                Some(values.collect())
             }
         }
     }

@@ -47,6 +47,10 @@ impl Messages {
         self.bars.get_or_init(MultiProgress::new).add(bar)
     }
 
+    pub(crate) fn has_bars(&self) -> bool {
+        self.bars.get().is_some()
+    }
+
     pub(crate) fn redact(&self, secret: &ApiKey) {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.push(secret.clone());

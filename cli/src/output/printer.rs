@@ -321,6 +321,16 @@ impl Printer {
         }
     }
 
+    /// Returns a function that writes a note, unless progress bars show what is going on.
+    pub(crate) fn progress_note(&self, text: String) -> impl Fn() + Send + Sync + 'static {
+        let messages = Arc::clone(&self.messages);
+        move || {
+            if !messages.has_bars() {
+                messages.write_line(&text);
+            }
+        }
+    }
+
     pub(crate) fn can_prompt(&self) -> bool {
         self.stderr.terminal && io::stdin().is_terminal()
     }

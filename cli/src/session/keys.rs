@@ -86,6 +86,27 @@ impl Session {
         }))
     }
 
+    /// Says that one key comes from the environment and the other from a profile, if they do: they may
+    /// belong to different accounts, and what one is charged the other does not see.
+    pub(crate) fn mixed_keys(&self) -> Option<String> {
+        let [open, developer] =
+            SurfaceChoice::ALL.map(|surface| self.key_origin(surface).ok().flatten());
+        let (variable, profile, surface) = match (open?, developer?) {
+            (KeyOrigin::Variable(variable), KeyOrigin::Stored { profile, .. }) => {
+                (variable, profile, SurfaceChoice::Developer)
+            }
+            (KeyOrigin::Stored { profile, .. }, KeyOrigin::Variable(variable)) => {
+                (variable, profile, SurfaceChoice::Open)
+            }
+            _ => return None,
+        };
+        let (stored, missing) = (surface.as_str(), surface.names().key_variable);
+        Some(format!(
+            "{variable} overrides one key of profile {profile}, which still gives that of the \
+             {stored} surface: if they belong to different accounts, set {missing} too"
+        ))
+    }
+
     fn read_key(
         &self,
         surface: SurfaceChoice,

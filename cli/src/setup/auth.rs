@@ -151,6 +151,9 @@ fn status(session: &Session) -> Result<(), Failure> {
         }
         table
     })?;
+    if let Some(why) = session.mixed_keys() {
+        session.printer.warn(&why);
+    }
     if rows.iter().all(|row| row.key.is_none()) {
         return Err(Failure::new(Exit::NotAllowed, "no API key is configured").hint(
             Suggestion::from("set up URLs and keys with ")

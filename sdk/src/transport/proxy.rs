@@ -38,7 +38,14 @@ fn is_proxy_url(value: &str) -> bool {
         .https(value.to_owned())
         .build()
         .intercept(&Uri::from_static("https://any.example"));
-    proxy.is_some_and(|proxy| matches!(proxy.uri().scheme_str(), Some("http" | "https")))
+    proxy.is_some_and(|proxy| {
+        let uri = proxy.uri();
+        let has_valid_port = uri.authority().is_some_and(|authority| {
+            // A host that ends with a colon has an empty port.
+            authority.port_u16().is_some() || authority.as_str().ends_with(authority.host())
+        });
+        matches!(uri.scheme_str(), Some("http" | "https")) && has_valid_port
+    })
 }
 
 /// Connects to hosts over TCP: through a tunnel of the proxy that is set for them, or directly.
@@ -111,15 +118,20 @@ mod tests {
 
     #[test]
     fn an_invalid_proxy_is_named_without_its_password() {
-        for value in
-            ["http://[", "http://user:canary@[::", "://", "socks5://user:canary@127.0.0.1:1080"]
-        {
+        for value in [
+            "http://[",
+            "http://user:canary@[::",
+            "://",
+            "socks5://user:canary@127.0.0.1:1080",
+            "proxy.example:x",
+            "http://user:canary@proxy.example:99999",
+        ] {
             let error = check(&[("HTTPS_PROXY", value)]).unwrap_err();
             assert!(error.contains("HTTPS_PROXY") && !error.contains("canary"), "{error}");
         }
         let shadowed = [("HTTPS_PROXY", "http://127.0.0.1:1"), ("ALL_PROXY", "http://[")];
         assert_eq!(check(&shadowed), Ok(()));
-        for value in ["", "http://127.0.0.1:3128", "proxy.example:3128"] {
+        for value in ["", "http://127.0.0.1:3128", "proxy.example:3128", "http://user:pass@[::1]"] {
             assert_eq!(check(&[("all_proxy", value)]), Ok(()), "{value}");
         }
     }

@@ -34,10 +34,10 @@ pub(crate) struct Usage {
     #[arg(long, conflicts_with = "chart", help_heading = headings::FILTERS)]
     entries: bool,
     /// Draw a chart of the net spend by day and by model
-    #[arg(long, help_heading = headings::FILTERS)]
+    #[arg(long, conflicts_with = "by", help_heading = headings::FILTERS)]
     chart: bool,
     /// Net spend since then: today, yesterday, month, 7d, 12h, 2026-11, 2026-11-01, or a time
-    #[arg(long, value_name = "WHEN", conflicts_with_all = ["limit", "cursor", "chart"], help_heading = headings::FILTERS)]
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["limit", "cursor"], help_heading = headings::FILTERS)]
     since: Option<String>,
     /// End of the period, which is not part of it [default: now]
     #[arg(long, value_name = "WHEN", requires = "since", help_heading = headings::FILTERS)]
@@ -87,11 +87,7 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
     }
     let totals = totals(decoded.iter().copied(), |entry| day_of(entry).to_owned());
     if args.chart && !printer.is_json_requested() {
-        let spends = net_spend(decoded, RefundOfUnread::Ignored);
-        let models = of_jobs(session, &client, &spends).await;
-        printer.print_text_for_width(|width, colored| {
-            net_spend::render(&spends, &models, width, colored)
-        })?;
+        print_chart(session, &client, &net_spend(decoded, RefundOfUnread::Ignored)).await?;
     } else {
         let spends = net_spend(decoded, RefundOfUnread::Ignored);
         let net = spends.iter().fold(0_i64, |sum, spend| sum.saturating_add(spend.micros));
@@ -106,6 +102,12 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
     }
     rest.report_totals(printer, count);
     Ok(())
+}
+
+async fn print_chart(session: &Session, client: &Client, spends: &[Spend]) -> Result<(), Failure> {
+    let models = of_jobs(session, client, spends).await;
+    let chart = |width, colored| net_spend::render(spends, &models, width, colored);
+    session.printer.print_text_for_width(chart)
 }
 
 fn totals<'a>(

@@ -13,7 +13,7 @@ use crate::text::sanitize;
 /// An amount that was spent, or given back if it is negative.
 #[derive(Debug, PartialEq)]
 pub(super) struct Spend {
-    /// The day, in UTC.
+    /// The day, in UTC unless it is of a period.
     pub(super) day: String,
     pub(super) at: Option<jiff::Timestamp>,
     pub(super) subject: Subject,

@@ -13,7 +13,7 @@ use svc_sdk::developer::Client;
 use svc_sdk::types::{UsageEntry, UsageKind, Usd};
 
 use super::net_spend::{RefundOfUnread, Spend, Subject, moment_of, net_spend, subject_id};
-use super::{Total, Usage, entry_table, totals};
+use super::{Total, Usage, entry_table, print_chart, totals};
 use crate::config::state_dir;
 use crate::error::Failure;
 use crate::input::{read_or_empty, write_private};
@@ -92,14 +92,19 @@ pub(super) async fn run(
         ));
     }
     let spends = net_spend(entries.iter(), of_unread);
-    let spends: Vec<Spend> = spends.into_iter().filter(|spend| period.contains(spend.at)).collect();
+    let spends = spends.into_iter().filter(|spend| period.contains(spend.at));
+    let spends: Vec<Spend> =
+        spends.map(|spend| Spend { day: period.day(spend.at), ..spend }).collect();
+    if args.chart && !session.printer.is_json_requested() {
+        return print_chart(session, client, &spends).await;
+    }
     let mut entries = entries;
     entries.retain(|entry| period.contains(moment_of(entry)));
     let names = SubjectNames::read(session, client, args.by, &spends).await?;
     let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
     for spend in &spends {
         let key = match args.by {
-            By::Day => period.day(spend.at),
+            By::Day => spend.day.clone(),
             _ => names.of(&spend.subject).to_owned(),
         };
         let (count, sum) = groups.entry(key).or_default();
@@ -228,7 +233,7 @@ impl NetSpendReport {
             By::Operation => "operation",
             By::Batch => "batch",
         };
-        let mut table = Table::new([required(name), number("count"), number("net")]);
+        let mut table = Table::new([required(name), number("entries"), number("net")]);
         for group in &self.groups {
             table.row([&group.key, &group.count.to_string(), &money(group.amount_usd)]);
         }

@@ -41,6 +41,7 @@ pub(super) fn check(session: &Session) -> Vec<Check> {
         });
     }
     checks.push(webhook_secret(session, settings));
+    checks.extend(session.mixed_keys().map(|why| Check::warning("keys", why)));
     checks
 }
 
