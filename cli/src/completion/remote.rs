@@ -95,7 +95,7 @@ enum ListSource {
     Open(Access<Open>),
     Developer(Access<Developer>),
     #[cfg(feature = "mcp")]
-    Mcp(McpAccess),
+    Mcp(Box<McpAccess>),
 }
 
 impl ListSource {
@@ -108,7 +108,7 @@ impl ListSource {
                 let url = session.mcp_url(None)?;
                 let found = session.find_key(SurfaceChoice::Developer, &url)?;
                 let key = found.ok_or_else(|| missing_key(SurfaceChoice::Developer))?.key;
-                return Ok(Self::Mcp(session.mcp_with(url, key)));
+                return Ok(Self::Mcp(Box::new(session.mcp_with(url, key))));
             }
         };
         // The catalog needs no key; without one the other lists are refused.

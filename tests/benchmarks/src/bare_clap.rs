@@ -1,10 +1,10 @@
-//! What the start-up of `svc` is compared with: nothing but clap and 80 subcommands.
+//! What the start-up of `svc` is compared with: nothing but clap and 128 subcommands.
 
 use clap::{Arg, Command};
 
 fn main() {
     let mut command = Command::new("bare").version("0.1.0").subcommand_required(true);
-    for number in 0..80 {
+    for number in 0..128 {
         // Without its feature `string`, clap takes static names only.
         let name: &'static str = format!("command-{number}").leak();
         let mut subcommand = Command::new(name).about("Do something");

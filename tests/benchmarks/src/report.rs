@@ -17,6 +17,7 @@ pub(crate) enum Unit {
     Calls,
     PerSecond,
     Refusals,
+    Crates,
 }
 
 impl Unit {
@@ -32,6 +33,7 @@ impl Unit {
             Self::Calls => format!("{value:.2} calls"),
             Self::PerSecond => format!("{value:.0} /s"),
             Self::Refusals => format!("{value:.0} × 429"),
+            Self::Crates => format!("{value:.0} crates"),
         }
     }
 }
