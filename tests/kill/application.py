@@ -67,7 +67,7 @@ def run(options, folder, store):
             if is_last:  # Else each of its attempts of an order may fail.
                 mock.control("/faults", method="DELETE")
             orders = ORDERS_PER_ROUND * min(number, options.rounds)
-            lifetime = 120 if is_last else rng.uniform(0.02, options.interval)
+            lifetime = 900 if is_last else rng.uniform(0.02, options.interval)
             lines, code = start(options, folder, mock, store, orders, lifetime)
             codes[code] += 1
             for what, order, *job in lines:
