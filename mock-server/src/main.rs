@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -54,15 +54,24 @@ async fn run_program(options: Options) -> Result<(), Box<dyn StdError>> {
 /// Asks the mock that listens on an address whether it runs.
 fn check_health(address: IpAddr, port: u16) -> io::Result<()> {
     let address = if address.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address };
-    let mut stream = TcpStream::connect_timeout(&(address, port).into(), HEALTH_TIMEOUT)?;
-    stream.set_read_timeout(Some(HEALTH_TIMEOUT))?;
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
-    let mut response = Vec::new();
-    stream.read_to_end(&mut response)?;
-    match response.starts_with(b"HTTP/1.1 200 ") {
-        true => Ok(()),
-        false => Err(io::Error::other("the mock does not respond as expected")),
-    }
+    let address = SocketAddr::from((address, port));
+    let ask = || -> io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect_timeout(&address, HEALTH_TIMEOUT)?;
+        stream.set_read_timeout(Some(HEALTH_TIMEOUT))?;
+        stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response)?;
+        Ok(response)
+    };
+    let problem = match ask() {
+        Ok(response) if response.starts_with(b"HTTP/1.1 200 ") => return Ok(()),
+        Ok(_) => "it does not respond as expected".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(io::Error::other(format!(
+        "no mock runs at http://{address}: {problem} (the options --port-base and --bind of the check are those of the mock)"
+    )))
 }
 
 fn error_chain(error: &dyn StdError) -> String {

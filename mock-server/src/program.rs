@@ -59,7 +59,7 @@ pub struct Options {
 
     /// Name that requests to the control API may have in `Host` and `Origin`, and that receivers of
     /// webhooks may have, besides those of this machine; repeatable
-    #[arg(long = "allow-host", value_name = "NAME")]
+    #[arg(long = "allow-host", value_name = "NAME", value_parser = host_name)]
     pub allowed_hosts: Vec<String>,
 
     /// Origin of web pages that may read responses, such as http://localhost:5173; repeatable
@@ -104,7 +104,8 @@ pub struct Options {
 /// The options of the mock itself, for command lines that choose its ports and output on their own.
 #[derive(Args, Clone, Debug)]
 pub struct MockOptions {
-    /// Clock: `real` follows real time, `manual` stands still until the control API advances it
+    /// Clock: `real` follows real time, `manual` stands still until the control API advances it, and
+    /// with it the responses to submits with the mode `sync` or `subscribe`
     #[arg(long, value_name = "KIND", value_enum, default_value_t = ClockKind::Real)]
     pub clock: ClockKind,
 
@@ -200,6 +201,13 @@ fn host(text: &str) -> Result<Host, String> {
     Host::parse(text).map_err(|error| format!("invalid host `{text}`: {error}"))
 }
 
+/// Parses a host name, which is compared with those of requests and routes whatever their port.
+fn host_name(text: &str) -> Result<String, String> {
+    let expected = "expected a name or address without scheme and port, such as test";
+    let name = Host::parse(text);
+    name.map(|name| name.to_string()).map_err(|_| format!("invalid host `{text}`: {expected}"))
+}
+
 fn balance(text: &str) -> Result<Usd, String> {
     let balance = text.parse().ok().filter(|balance| *balance >= Usd::ZERO);
     balance.ok_or_else(|| {
@@ -257,6 +265,12 @@ impl Options {
         }
     }
 
+    /// Returns whether others can reach the mock, but not the URLs that it responds with.
+    fn lacks_reachable_urls(&self) -> bool {
+        let is_named = self.host.is_some() || !self.public_urls.is_empty() || self.urls_from_host;
+        self.bind.is_unspecified() && !is_named
+    }
+
     fn print_addresses(&self, service: &Service, out: &mut impl Write) -> io::Result<()> {
         let environment = service.environment();
         if self.env {
@@ -300,6 +314,12 @@ pub async fn run(
     };
     let server = Server::bind(options.setup(), options.port_base, log).await?;
     options.print_addresses(&server, stdout).map_err(Error::Output)?;
+    if options.lacks_reachable_urls() {
+        log(
+            "the URLs in responses lead to 127.0.0.1: for other machines and containers, use --host, \
+             --public-url or --urls-from-host",
+        );
+    }
     #[cfg(feature = "dashboard")]
     log(&format!("dashboard: {}/", server.control_url()));
     let mut requests = RequestLogger::new(&server, options.log_format);

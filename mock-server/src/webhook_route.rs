@@ -20,8 +20,18 @@ pub struct WebhookRoute {
 impl WebhookRoute {
     /// Creates a route between two origins. The local one is on this machine, or one of `hosts`.
     pub(crate) fn new(from: &str, to: &str, hosts: &[String]) -> Result<Self, InvalidRoute> {
-        let from = origin(from, "https", "the public origin is not an https origin")?;
-        let to = origin(to, "http", "the local origin is not an http origin")?;
+        let from = origin(
+            from,
+            "https",
+            "the public origin is not an https origin",
+            "the public origin has more than a scheme, a host and a port",
+        )?;
+        let to = origin(
+            to,
+            "http",
+            "the local origin is not an http origin",
+            "the local origin has more than a scheme, a host and a port",
+        )?;
         let is_allowed = |host: &str| hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
         if !is_loopback(&to) && !to.host_str().is_some_and(is_allowed) {
             return Err(InvalidRoute(
@@ -120,14 +130,21 @@ impl FromStr for WebhookRoute {
     }
 }
 
-fn origin(text: &str, scheme: &str, message: &'static str) -> Result<Url, InvalidRoute> {
-    let url = Url::parse(text).map_err(|_| InvalidRoute(message))?;
+/// Parses an origin. The messages are for another scheme, and for a URL with a path or the like.
+fn origin(
+    text: &str,
+    scheme: &str,
+    other_scheme: &'static str,
+    not_bare: &'static str,
+) -> Result<Url, InvalidRoute> {
+    let url = Url::parse(text).ok().filter(|url| url.scheme() == scheme);
+    let url = url.ok_or(InvalidRoute(other_scheme))?;
     let is_bare = url.path() == "/"
         && url.query().is_none()
         && url.fragment().is_none()
         && url.username().is_empty()
         && url.password().is_none();
-    if is_bare && url.scheme() == scheme { Ok(url) } else { Err(InvalidRoute(message)) }
+    if is_bare { Ok(url) } else { Err(InvalidRoute(not_bare)) }
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -207,11 +224,11 @@ mod tests {
             ("https://hooks.example.com", "missing `=`"),
             ("http://hooks.example.com=http://127.0.0.1", "public origin"),
             ("hooks.example.com=http://127.0.0.1", "public origin"),
-            ("https://u:p@hooks.example.com=http://127.0.0.1", "public origin"),
-            ("https://hooks.example.com/in=http://127.0.0.1", "public origin"),
-            ("https://hooks.example.com?a=http://127.0.0.1", "public origin"),
-            ("https://hooks.example.com=https://127.0.0.1", "local origin"),
-            ("https://hooks.example.com=http://127.0.0.1/in", "local origin"),
+            ("https://u:p@hooks.example.com=http://127.0.0.1", "public origin has more than"),
+            ("https://hooks.example.com/in=http://127.0.0.1", "public origin has more than"),
+            ("https://hooks.example.com?a=http://127.0.0.1", "public origin has more than"),
+            ("https://hooks.example.com=https://127.0.0.1", "local origin is not an http origin"),
+            ("https://hooks.example.com=http://127.0.0.1/in", "local origin has more than"),
             ("https://hooks.example.com=9000", "local origin"),
             ("https://hooks.example.com=http://192.168.1.2:9000", "loopback"),
             ("https://hooks.example.com=http://example.com", "loopback"),

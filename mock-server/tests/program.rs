@@ -95,6 +95,18 @@ fn a_port_in_use_is_reported_with_exit_code_1() {
 }
 
 #[test]
+fn a_health_check_names_the_address_that_it_asked() {
+    let program = MockProgram::start(&["--port-base", "0"]);
+    let address = program.fields["SVC_BASE_URL"].as_str().unwrap();
+    let check = |port: &str| command(&["--check-health", "--port-base", port]).output().unwrap();
+    assert_eq!(check(address.rsplit(':').next().unwrap()).status.code(), Some(0));
+    let failed = check("1");
+    assert_eq!(failed.status.code(), Some(1));
+    let stderr = String::from_utf8(failed.stderr).unwrap();
+    assert!(stderr.contains("no mock runs at http://127.0.0.1:1: "), "{stderr}");
+}
+
+#[test]
 fn every_line_of_a_log_in_json_is_an_object() {
     let mut program = MockProgram::start(&["--port-base", "0", "--log-format", "json"]);
     let body = r#"{"model": "image-i", "prompt": "[mock:refuse=rate_limited]"}"#;

@@ -71,6 +71,9 @@ pub(crate) fn check(host: Host, method: &str, path: &str, body: &[u8], response:
     if let Some(problem) = first_violation(&schema, &response.json()) {
         panic!("the document of {operation} does not match: {problem}\n{response:?}");
     }
+    let described = DOCUMENT.pointer(&schema).into_iter().collect();
+    let fields = undeclared(described, &response.json(), "");
+    assert!(fields.is_empty(), "the document of {operation} lacks {fields:?}:\n{response:?}");
     let request = format!("{operation_pointer}/requestBody/content/application~1json/schema");
     // The files of the mock itself count as public, and a scheme in capitals is the same.
     let body = String::from_utf8_lossy(body).replace("http://127.0.0.1", "https://127.0.0.1");
@@ -81,6 +84,36 @@ pub(crate) fn check(host: Host, method: &str, path: &str, body: &[u8], response:
         && let Some(problem) = first_violation(&request, &body)
     {
         panic!("the document of {operation} does not allow the request: {problem}\n{body}");
+    }
+}
+
+/// Returns the places of the fields that none of the schemas declares. An object whose fields no
+/// schema names may have any.
+fn undeclared(mut schemas: Vec<&Value>, instance: &Value, at: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    while let Some(schema) = schemas.pop() {
+        let reference = schema["$ref"].as_str().map(|reference| &reference[1..]);
+        schemas.extend(reference.and_then(|pointer| DOCUMENT.pointer(pointer)));
+        let choices = ["allOf", "anyOf", "oneOf"].map(|name| schema[name].as_array());
+        schemas.extend(choices.into_iter().flatten().flatten());
+        parts.push(schema);
+    }
+    let of_parts = |name: &str| parts.iter().filter_map(|part| part.get(name)).collect::<Vec<_>>();
+    match instance {
+        Value::Array(items) => {
+            items.iter().flat_map(|item| undeclared(of_parts("items"), item, at)).collect()
+        }
+        Value::Object(fields) => {
+            let declared = of_parts("properties");
+            let fields = fields.iter().filter(|_| !declared.is_empty());
+            let problems = fields.flat_map(|(name, value)| {
+                let of_field: Vec<_> = declared.iter().filter_map(|it| it.get(name)).collect();
+                let at = format!("{at}/{name}");
+                if of_field.is_empty() { vec![at] } else { undeclared(of_field, value, &at) }
+            });
+            problems.collect()
+        }
+        _ => Vec::new(),
     }
 }
 

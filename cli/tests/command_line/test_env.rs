@@ -91,6 +91,7 @@ impl TestEnv {
     /// Adds a fault of a kind, or one with the code of an error: `error:job_not_found`.
     pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
         let (kind, code) = kind.split_once(':').map_or((kind, None), |(kind, it)| (kind, Some(it)));
+        let seconds = ["error", "status_503", "status_429"].contains(&kind).then_some(seconds);
         let fault = json!({"operation": operation, "kind": kind, "code": code, "times": times, "retry_after_seconds": seconds});
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }

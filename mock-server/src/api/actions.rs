@@ -21,7 +21,8 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let matching = || {
         // All Actions of the mock are active.
         let includes_active = status.as_deref() != Some("inactive");
-        let actions = Action::visible_to(request.workspace()).filter(move |_| includes_active);
+        let actions = Action::visible_to(request.workspace(), &request.state.grants);
+        let actions = actions.filter(move |_| includes_active);
         actions.filter(|action| {
             let mut kinds = action.triggers.iter().map(|trigger| trigger.as_str());
             let trigger = trigger.as_deref();
@@ -88,7 +89,8 @@ pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
 /// Returns the Action that the path names, if it is in the key's workspace.
 fn find(request: &Request<'_>) -> Result<&'static Action, ApiError> {
     let id = request.id();
-    let action = Action::visible_to(request.workspace()).find(|action| action.id == id);
+    let mut actions = Action::visible_to(request.workspace(), &request.state.grants);
+    let action = actions.find(|action| action.id == id);
     action.ok_or_else(|| {
         let message = "Action not found in this workspace";
         ApiError::new(ErrorCode::ActionNotFound, message)

@@ -280,8 +280,12 @@ impl<'b> Fields<'b> {
 pub(super) fn directives<'t>(
     texts: impl IntoIterator<Item = &'t str>,
 ) -> Result<Directives, ApiError> {
-    let code = ErrorCode::Other("mock_directive_invalid".to_owned());
-    Directives::parse(texts).map_err(|problem| ApiError::new(code, problem))
+    Directives::parse(texts).map_err(directive_error)
+}
+
+/// Returns the error for a directive that is invalid, or for other requests.
+pub(super) fn directive_error(problem: String) -> ApiError {
+    ApiError::new(ErrorCode::Other("mock_directive_invalid".to_owned()), problem)
 }
 
 fn collect_texts(value: &Value, texts: &mut Vec<String>) {

@@ -1,5 +1,6 @@
 //! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the request log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -27,10 +28,12 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
     let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
     let key = presented_key(state, call).cloned();
+    // Files and checkout pages, which need no key, are those of a workspace.
+    let owner = || route.owner(state).map(Arc::from);
+    let workspace = key.as_ref().map(|key| key.workspace.clone()).or_else(owner);
     let applied = {
-        let owner = route.owner(state).map(str::to_owned);
         let scope = FaultScope {
-            workspace: key.as_ref().map(|key| &*key.workspace).or(owner.as_deref()),
+            workspace: workspace.as_deref(),
             key: key.as_ref().map(|key| &*key.id),
             body: call.request.body(),
         };
@@ -77,7 +80,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
         surface: call.host,
         operation: route.name().map(str::to_owned),
         headers: request_log::redact_headers(call.request.headers()),
-        workspace: key.as_ref().map(|key| key.workspace.clone()),
+        workspace,
         key: key.map(|key| key.id),
         request_id,
         status: apply_fault::status_of(predicted.as_ref().unwrap_or(&reply)),

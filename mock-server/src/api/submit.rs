@@ -6,7 +6,7 @@ use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
 use super::communication::CommunicationOptions;
-use super::fields::Fields;
+use super::fields::{Fields, directive_error};
 use super::generation::{self, Generation};
 use super::job_view::JobReceipt;
 use super::json_object::set_field;
@@ -116,6 +116,9 @@ fn accept(
     change: ResourceChange,
     communication: CommunicationOptions,
 ) -> ApiResult {
+    if let Some(name) = draft.directives.for_runs() {
+        return Err(directive_error(format!("`[mock:{name}]` is for runs, not for jobs")));
+    }
     request.check_max_spend(draft.price.unwrap_or_default())?;
     check_funds(request, draft.price)?;
     check_concurrency(request)?;

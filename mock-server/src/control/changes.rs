@@ -10,6 +10,7 @@ use super::request::{ControlRequest, ControlResult, created, list, ok};
 use crate::addresses::{Addresses, DEMO_WORKSPACE};
 use crate::engine::actions::ACTIONS;
 use crate::engine::ledger::organization_account;
+use crate::engine::workspaces::amount;
 use crate::engine::{
     ControlError, CreatedWorkspace, Fault, Grant, HostAddress, NewAsset, NewKey, NewWorkspace,
     State, WorkspaceUpdate,
@@ -18,8 +19,12 @@ use crate::mock_state::MockState;
 use crate::simulator::with_workspace;
 use crate::webhook_route::ActiveRoute;
 
-pub(super) fn faults(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    list(state.simulator.state.fault_rules.all())
+pub(super) fn faults(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    let workspace = request.query.text("workspace");
+    let rules = state.simulator.state.fault_rules.all().iter();
+    let rules =
+        rules.filter(|it| workspace.is_none() || it.fault.workspace.as_deref() == workspace);
+    list(&rules.collect::<Vec<_>>())
 }
 
 pub(super) fn add_fault(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -30,12 +35,12 @@ pub(super) fn add_fault(state: &mut MockState, request: &ControlRequest<'_>) -> 
 
 pub(super) fn clear_faults(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     state.simulator.state.fault_rules.clear(request.query.text("workspace"));
-    faults(state, request)
+    list(state.simulator.state.fault_rules.all())
 }
 
 pub(super) fn remove_fault(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     state.simulator.state.remove_fault(request.id)?;
-    faults(state, request)
+    list(state.simulator.state.fault_rules.all())
 }
 
 pub(super) fn add_key(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -114,9 +119,9 @@ pub(crate) fn updated_workspace(
     }))
 }
 
-pub(super) fn grant_format(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn grant(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     let grant: Grant = request.body()?;
-    created(&state.simulator.state.grant_format(grant)?)
+    created(&state.simulator.state.grant(grant)?)
 }
 
 pub(super) fn add_asset(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -157,14 +162,11 @@ pub(super) fn pay_in(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     #[serde(deny_unknown_fields)]
     struct PayIn {
         workspace: Option<String>,
-        amount_usd: String,
+        #[serde(deserialize_with = "amount")]
+        amount_usd: Option<Usd>,
     }
     let PayIn { workspace, amount_usd } = request.body()?;
-    let amount: Usd = amount_usd.trim().parse().map_err(|_| {
-        ControlApiError::invalid(format!(
-            "amount_usd: invalid amount {amount_usd:?}: expected dollars, such as 20.00"
-        ))
-    })?;
+    let amount = amount_usd.unwrap_or_default();
     let workspace = workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
     let hosts = state.simulator.hosts().clone();
     let top_up = state.simulator.state.pay_in(&workspace, amount)?;

@@ -67,9 +67,11 @@ struct ListQuery<'q> {
 impl<'q> ListQuery<'q> {
     fn read(query: &'q Query) -> Result<Self, ControlApiError> {
         let operation = query.text("operation").map(|name| {
-            FaultTarget::from_name(name)
-                .map(FaultTarget::name)
-                .ok_or_else(|| invalid_value("operation", name, "the name of an operation"))
+            FaultTarget::from_name(name).map(FaultTarget::name).ok_or_else(|| {
+                let nearest = FaultTarget::nearest(name);
+                let expected = format!("the name of an operation, such as {nearest}");
+                invalid_value("operation", name, &expected)
+            })
         });
         let since = query.number("since", 0..=u64::MAX, "a sequence number")?;
         let limit = query.number("limit", 1..=MAX_PAGE_SIZE, "1 to 1000")?;
@@ -219,8 +221,10 @@ pub(super) fn deliveries(state: &mut MockState, request: &ControlRequest<'_>) ->
     catch_up(state);
     let query = ListQuery::read(&request.query)?;
     let status = request.query.text("status").map(|name| {
-        serde_json::from_value::<DeliveryStatus>(json!(name))
-            .map_err(|_| invalid_value("status", name, "the status of a delivery"))
+        serde_json::from_value::<DeliveryStatus>(json!(name)).map_err(|_| {
+            let expected = "pending, retrying, delivered, failed or exhausted";
+            invalid_value("status", name, expected)
+        })
     });
     let status = status.transpose()?;
     let (event, subject) = (request.query.text("event"), request.query.text("subject_id"));
@@ -255,7 +259,8 @@ pub(super) fn jobs(state: &mut MockState, request: &ControlRequest<'_>) -> Contr
     let query = ListQuery::read(&request.query)?;
     let status = request.query.text("status").map(JobStatus::from);
     if let Some(JobStatus::Other(name)) = &status {
-        return Err(invalid_value("status", name, "the status of a job"));
+        let known: Vec<_> = JobStatus::KNOWN.iter().map(JobStatus::as_str).collect();
+        return Err(invalid_value("status", name, &format!("one of {}", known.join(", "))));
     }
     let (start, limit) = page_of(&request.query)?;
     let query = JobQuery {

@@ -81,7 +81,8 @@ endpoints! {
         "pause the clock (manual), or let it run (real) at a speed";
     POST "/clock/advance" r#"{"seconds": N}"# => clock::advance_clock,
         "advance the manual clock and handle everything that is due, in order";
-    GET "/faults" => changes::faults, "list the active faults";
+    GET "/faults" [&["workspace"]] => changes::faults,
+        "list the active faults, or those of a workspace";
     POST "/faults" r#"{"workspace"?, "key"?, "match"?, "surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#
         => changes::add_fault,
         "make the next matching requests fail; kinds: error (with the code of an error that the \
@@ -104,9 +105,9 @@ endpoints! {
         => changes::update_workspace,
         "change a workspace, and create it if it does not exist; organization_wallet is none, \
          missing or provisioned";
-    GET "/grants" => lists::grants, "list the Formats that are granted to workspaces";
-    POST "/grants" r#"{"format", "workspace"}"# => changes::grant_format,
-        "grant a Format to a workspace";
+    GET "/grants" => lists::grants, "list the Formats and Actions that are granted to workspaces";
+    POST "/grants" r#"{"format" | "action", "workspace"}"# => changes::grant,
+        "grant a Format or an Action to a workspace";
     POST "/assets" r#"{"workspace", "content_type", "bytes"}"# => changes::add_asset,
         "create an asset that only one workspace can attach to runs; bytes is its size";
     GET "/dns" => changes::host_addresses, "list the host names whose addresses were set";
@@ -126,7 +127,7 @@ endpoints! {
     GET "/limits" [&["workspace", "key"]] => lists::limits,
         "list what is left of the rate limits of each key and address";
     GET "/top-ups" [&["workspace"]] => lists::top_ups, "list all top-ups, oldest first";
-    POST "/top-ups" r#"{"workspace"?, "amount_usd": "20.00"}"# => changes::pay_in,
+    POST "/top-ups" r#"{"workspace"?, "amount_usd": 20}"# => changes::pay_in,
         "top up the balance of a workspace (default: ws_demo)";
     POST "/top-ups/{id}" r#"{"status"}"# => changes::settle_top_up,
         "settle a top-up: paid, failed or expired";
@@ -285,6 +286,9 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
         return Err(ControlApiError::too_large(MAX_BODY_BYTES));
     }
     let query = Query::parse(request.uri().query().unwrap_or_default(), endpoint.query)?;
+    if let Some(workspace) = query.text("workspace") {
+        state.simulator.state.check_knows_workspace(workspace)?;
+    }
     let request = ControlRequest { id, query, body: request.body() };
     (endpoint.handler)(state, &request).map_err(|error| match endpoint.usage() {
         None => error,

@@ -35,6 +35,10 @@ impl ControlRequest<'_> {
     /// Deserializes the body. A missing body is treated as an empty object.
     pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
         let body: &[u8] = if self.body.is_empty() { b"{}" } else { self.body };
+        // A list would be read as the fields of a structure in their order.
+        if body.trim_ascii_start().starts_with(b"[") {
+            return Err(ControlApiError::invalid("expected an object, not a list"));
+        }
         serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
     }
 

@@ -31,6 +31,14 @@ struct Bounds {
 }
 
 impl Count {
+    /// Returns whether some number of requests is as expected.
+    fn is_possible(self) -> bool {
+        match self {
+            Self::Between(Bounds { at_least: Some(least), at_most: Some(most) }) => least <= most,
+            _ => true,
+        }
+    }
+
     fn includes(self, matched: u64) -> bool {
         match self {
             Self::Exactly(count) => matched == count,
@@ -49,10 +57,14 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
         match (name.as_str(), value) {
             ("body", value) => body = Some(value),
             ("count", value) => {
-                count = serde_json::from_value(value.clone()).map_err(|_| {
-                    let expected = "a number, or an object with at_least and at_most";
-                    ControlApiError::invalid(format!("count: expected {expected}"))
-                })?;
+                let read = serde_json::from_value(value.clone()).ok();
+                count = read.filter(|it| Count::is_possible(*it) && !value.is_array()).ok_or_else(
+                    || {
+                        let expected =
+                            "a number, or an object with at_least and at_most, which is not less";
+                        ControlApiError::invalid(format!("count: expected {expected}"))
+                    },
+                )?;
             }
             (name, Value::String(text)) if FILTERS.contains(&name) => {
                 filters.push((name, text.clone()));
@@ -74,6 +86,9 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     }
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
     let query = Query::parse(&query, &FILTERS)?;
+    if let Some(workspace) = query.text("workspace") {
+        state.simulator.state.check_knows_workspace(workspace)?;
+    }
     let filter = RequestFilter::read(&query)?;
     let exchanges = &state.exchanges;
     let body_differences = |seq| {

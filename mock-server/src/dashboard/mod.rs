@@ -38,6 +38,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response};
 use axum::routing::{get, post};
 use tower_service::Service as _;
 
+use crate::addresses::Addresses;
 use crate::service::Service;
 
 /// Nothing is loaded from elsewhere, no script or style is inline, and no other page can embed the
@@ -49,7 +50,7 @@ const CONTENT_POLICY: &str = "default-src 'self'; object-src 'none'; base-uri 'n
 #[derive(Clone)]
 pub(crate) struct Dashboard {
     service: Service,
-    router: Router,
+    router: Router<Service>,
 }
 
 impl Dashboard {
@@ -74,8 +75,7 @@ impl Dashboard {
             .route("/dashboard/media/{file}", get(files::artifact))
             .route("/dashboard/thumbnails/{file}", get(files::thumbnail))
             .route("/dashboard/assets/{name}", get(files::asset))
-            .fallback(page::not_found)
-            .with_state(service.clone());
+            .fallback(page::not_found);
         Self { service, router }
     }
 
@@ -100,7 +100,9 @@ impl Dashboard {
         if let Some(refusal) = self.service.refuse_foreign(&request) {
             return refusal.map(Body::from);
         }
-        let mut router = self.router.clone();
+        // The addresses of `--urls-from-host`.
+        let addresses = request.extensions().get::<Addresses>().cloned();
+        let mut router = self.router.clone().with_state(self.service.showing(addresses));
         let request = request.map(|()| Body::empty());
         // The router is always ready and never fails.
         let mut response = match router.call(request).await {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::formats::Owner;
+use super::grants::Grants;
 use super::runs::{RunConfig, RunKind};
 use super::timers::TimerEvent;
 use super::workspaces::OrganizationWallet;
@@ -80,10 +81,14 @@ impl DailySchedule {
 }
 
 impl Action {
-    pub(crate) fn visible_to(workspace: &str) -> impl Iterator<Item = &'static Self> {
+    /// Returns the Actions of a workspace: its own, granted and first-party ones.
+    pub(crate) fn visible_to(
+        workspace: &str,
+        grants: &Grants,
+    ) -> impl Iterator<Item = &'static Self> {
         ACTIONS.iter().filter(move |action| match action.owner {
             Owner::FirstParty => true,
-            Owner::Workspace(owner) => owner == workspace,
+            Owner::Workspace(owner) => owner == workspace || grants.contains(action.id, workspace),
         })
     }
 

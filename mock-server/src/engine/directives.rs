@@ -120,6 +120,23 @@ impl Directives {
         Ok(directives)
     }
 
+    /// Returns the name of a directive that only runs have.
+    pub(crate) fn for_runs(&self) -> Option<&'static str> {
+        let limited = self.limited.iter().map(|limited| limited.directive.clone());
+        let mut all = Self { limited: Vec::new(), ..self.clone() };
+        limited.for_each(|directive| all.apply(directive));
+        [
+            (all.skip, "skip"),
+            (all.degraded, "degraded"),
+            (all.cost.is_some(), "cost"),
+            (all.usage_unreadable, "usage-unreadable"),
+            (all.harvest_unavailable, "harvest-unavailable"),
+            (all.outages.is_some(), "outage"),
+        ]
+        .into_iter()
+        .find_map(|(is_present, name)| is_present.then_some(name))
+    }
+
     fn apply(&mut self, directive: Directive) {
         match directive {
             Directive::Fail(code) => drop(self.fail.get_or_insert(code)),
@@ -234,7 +251,7 @@ fn parse_directive(words: &str) -> Result<(Directive, Option<u64>), String> {
 }
 
 /// Returns the candidate with the smallest distance to a name.
-fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> &'c str {
+pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> &'c str {
     let name: String = name.chars().take(MAX_SHOWN_CHARS).collect();
     let candidates = candidates.into_iter();
     candidates.min_by_key(|known| strsim::levenshtein(&name, known)).unwrap_or_default()

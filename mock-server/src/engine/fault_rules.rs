@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use svc_openapi::error_codes;
 use svc_sdk::contract::{ErrorCode, Operation, Surface};
 
+use super::directives::nearest;
 use super::{ControlError, Host};
 use crate::rng::Rng;
 
@@ -33,6 +34,13 @@ impl FaultTarget {
         let media = [Self::Artifact, Self::Checkout];
         let target = media.into_iter().find(|it| it.name() == name);
         target.or_else(|| Operation::from_name(name).map(Self::Operation))
+    }
+
+    /// Returns the name that is most like an unknown one.
+    pub(crate) fn nearest(name: &str) -> &'static str {
+        let operations = Operation::ALL.iter().map(|operation| operation.name());
+        let media = [Self::Artifact, Self::Checkout].map(Self::name);
+        nearest(name, operations.chain(media))
     }
 }
 
@@ -89,8 +97,8 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
     /// The value of `retry-after` and `retry_after_seconds`, in seconds that are sent as they are,
-    /// regardless of the speed of the clock. The default is 1 for retryable errors. Other kinds
-    /// than `error`, `status_503` and `status_429` do not use it.
+    /// regardless of the speed of the clock. The default is 1 for retryable errors. Only the
+    /// kinds `error`, `status_503` and `status_429` have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
     /// The real time before the response, in milliseconds. The default is 1000 for `delay` and 0
@@ -132,7 +140,10 @@ impl TryFrom<FaultInput> for Fault {
 
     fn try_from(input: FaultInput) -> Result<Self, String> {
         let named = |name: String| {
-            let unknown = || format!("operation: unknown operation {name:?}");
+            let unknown = || {
+                let nearest = FaultTarget::nearest(&name);
+                format!("operation: unknown operation {name:?}: did you mean {nearest}?")
+            };
             FaultTarget::from_name(&name).ok_or_else(unknown)
         };
         let mcp = FaultTarget::Operation(Operation::Mcp);
@@ -369,6 +380,11 @@ impl Fault {
         }
         self.check_download_fault()?;
         self.check_code()?;
+        let may_wait = [FaultKind::Error, FaultKind::Status503, FaultKind::Status429];
+        if self.retry_after_seconds.is_some() && !may_wait.contains(&self.kind) {
+            let text = "retry_after_seconds: only allowed with error, status_503 and status_429";
+            return Err(ControlError::Invalid(text.to_owned()));
+        }
         if self.times == Some(0) {
             return Err(ControlError::Invalid("times: must be at least 1".to_owned()));
         }

@@ -1,17 +1,28 @@
-//! Grants, which make a workspace's Format callable from another workspace.
+//! Grants, which make a workspace's Format or Action callable from another workspace.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// A Format and a workspace that may call it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A Format or an Action, and a workspace that may call it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
     /// The id of the Format.
-    pub format: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The id of the Action, if it is not a Format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
     /// The workspace that may read and run it.
     pub workspace: String,
+}
+
+impl Grant {
+    /// Returns the id of the Format or Action.
+    fn subject(&self) -> Option<&str> {
+        self.format.as_deref().or(self.action.as_deref())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +34,15 @@ impl Grants {
         self.0.insert(grant);
     }
 
-    pub(crate) fn contains(&self, format: &str, workspace: &str) -> bool {
-        let mut grants = self.0.iter();
-        grants.any(|grant| grant.format == format && grant.workspace == workspace)
+    /// Returns whether the Format or Action with an id is granted to a workspace.
+    pub(crate) fn contains(&self, id: &str, workspace: &str) -> bool {
+        let mut grants = self.0.iter().filter(|grant| grant.workspace == workspace);
+        grants.any(|grant| grant.subject() == Some(id))
+    }
+
+    /// Returns the workspaces that something is granted to, each with what it is.
+    pub(crate) fn workspaces(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|it| (&*it.workspace, it.subject().unwrap_or("a grant")))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -32,7 +32,7 @@ pub(crate) struct LoggedRequest {
     /// The id of the presented key, also if it is revoked or not valid for the host.
     #[serde(default)]
     pub(crate) key: Option<Arc<str>>,
-    /// The workspace of that key.
+    /// The workspace of that key, or of the file or checkout page that is requested without one.
     #[serde(default)]
     pub(crate) workspace: Option<Arc<str>>,
     pub(crate) request_id: String,

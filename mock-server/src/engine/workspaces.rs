@@ -95,7 +95,7 @@ pub struct CreatedWorkspace {
 }
 
 /// Deserializes an amount of dollars: a number or a decimal string.
-fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
+pub(crate) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
     let text = match Value::deserialize(deserializer)? {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text,

@@ -73,11 +73,28 @@ fn rejects_invalid_values_with_the_expected_ones() {
         ("--port-base 70000", "65535"),
         ("--webhook-route https://a.example", "http://127.0.0.1:9000"),
         ("--env --json", "--json"),
+        ("--allow-host http://test:9000", "without scheme and port, such as test"),
+        ("--allow-host test:9000", "without scheme and port, such as test"),
     ];
     for (line, expected) in rows {
         let error = parse(line).unwrap_err();
         assert!(error.contains(expected), "{line}: {error}");
     }
+}
+
+#[test]
+fn urls_that_nobody_else_can_use_are_noticed() {
+    for (line, expected) in [
+        ("", false),
+        ("--bind 0.0.0.0", true),
+        ("--bind ::", true),
+        ("--bind 0.0.0.0 --host mock", false),
+        ("--bind 0.0.0.0 --public-url http://localhost:4010", false),
+        ("--bind 0.0.0.0 --urls-from-host", false),
+    ] {
+        assert_eq!(parse(line).unwrap().lacks_reachable_urls(), expected, "{line}");
+    }
+    assert_eq!(parse("--allow-host test").unwrap().allowed_hosts, ["test"]);
 }
 
 #[tokio::test]
@@ -91,6 +108,9 @@ async fn prints_one_line_of_json_without_a_terminal() {
     let mcp = format!("{}/mcp", fields["SVC_DEVELOPER_BASE_URL"].as_str().unwrap());
     assert_eq!(fields["SVC_MCP_URL"], mcp);
     assert_eq!(fields.as_object().unwrap().len(), 8);
+    // The page has the secret of the default seed.
+    let page = include_str!("../../CI.md");
+    assert!(page.contains(fields["SVC_WEBHOOK_SECRET"].as_str().unwrap()), "{out}");
     for (name, value) in fields.as_object().unwrap() {
         assert!(value.as_str().is_some_and(|value| !value.is_empty()), "{name}");
     }

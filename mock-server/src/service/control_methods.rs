@@ -143,13 +143,14 @@ impl Service {
         self.change(|state| control::updated_workspace(&mut state.simulator.state, id, update))
     }
 
-    /// Grants a Format, by id or by `handle/slug`, to a workspace, and returns the grant.
+    /// Grants a Format, by id or by `handle/slug`, or an Action to a workspace, and returns the grant.
     ///
     /// # Errors
     ///
-    /// Returns an error if the Format or the workspace does not exist.
-    pub fn grant_format(&self, grant: Grant) -> Result<Grant, ControlError> {
-        self.change(|state| state.simulator.state.grant_format(grant))
+    /// Returns an error if the Format, the Action or the workspace does not exist, or if the grant
+    /// names both or neither.
+    pub fn grant(&self, grant: Grant) -> Result<Grant, ControlError> {
+        self.change(|state| state.simulator.state.grant(grant))
     }
 
     /// Creates an asset that only its workspace can attach to runs, and returns its id.

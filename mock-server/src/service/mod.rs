@@ -34,6 +34,9 @@ use crate::webhook_route::WebhookRoute;
 #[derive(Clone, Debug)]
 pub struct Service {
     shared: Arc<ServiceInner>,
+    /// The addresses that the dashboard shows instead of the mock's own.
+    #[cfg(feature = "dashboard")]
+    shown_addresses: Option<Arc<Addresses>>,
 }
 
 #[derive(Debug)]
@@ -89,6 +92,8 @@ impl Service {
                 control_hosts,
                 advancing: tokio::sync::Mutex::default(),
             }),
+            #[cfg(feature = "dashboard")]
+            shown_addresses: None,
         }
     }
 

@@ -34,6 +34,7 @@
 //!
 //! Routes that are hidden from the public schema are left out.
 
+mod assumed_fields;
 mod bodies;
 mod bounds;
 mod compare;

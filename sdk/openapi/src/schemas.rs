@@ -6,7 +6,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::doc_comments::{self, AssumedParts};
-use crate::{bounds, open_sets, rules};
+use crate::{assumed_fields, bounds, open_sets, rules};
 
 /// The prefix of references to component schemas.
 pub(crate) const COMPONENTS: &str = "#/components/schemas/";
@@ -33,6 +33,7 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
             rules::add(name, fields);
         } else {
             refine_response(name, fields);
+            assumed_fields::add(name, fields);
         }
         annotate(fields);
     }

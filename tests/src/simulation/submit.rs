@@ -51,7 +51,9 @@ pub(super) fn body(
 ) -> Value {
     use Operation as Op;
 
-    let mut text = format!("{id}{}", directives(rng));
+    let is_job =
+        matches!(ResourceKind::of(operation), ResourceKind::OpenJob | ResourceKind::DeveloperJob);
+    let mut text = format!("{id}{}", directives(!is_job, rng));
     for directive in without {
         text = text.replace(directive, "");
     }
@@ -119,17 +121,17 @@ pub(super) const ALWAYS_BUSY: &str = " [mock:refuse=database_busy]";
 /// It costs more than its estimate.
 pub(super) const OTHER_PRICE: &str = " [mock:cost=0.3001]";
 
-/// Returns words that make the mock fail, refuse or take its time.
-pub(super) fn directives(rng: &mut Rng) -> String {
+/// Returns words that make the mock fail, refuse or take its time. Some are for runs only.
+pub(super) fn directives(is_run: bool, rng: &mut Rng) -> String {
     let mut text = format!(" [mock:seconds={}]", rng.between(0, 120));
     match rng.below(100) {
         0..12 => text.push_str(" [mock:fail]"),
         12..15 => text.push_str(ALWAYS_BUSY),
         15..18 => text.push_str(" [mock:refuse=invalid_request]"),
         18..20 => text.push_str(" [mock:refuse=insufficient_credits]"),
-        20..24 => text.push_str(OTHER_PRICE),
-        24..27 => text.push_str(" [mock:outage=2]"),
-        27..29 => text.push_str(" [mock:skip]"),
+        20..24 if is_run => text.push_str(OTHER_PRICE),
+        24..27 if is_run => text.push_str(" [mock:outage=2]"),
+        27..29 if is_run => text.push_str(" [mock:skip]"),
         _ => {}
     }
     text

@@ -129,7 +129,8 @@ pub(super) fn resource_id(body: &Value) -> Option<String> {
 
 /// Returns random arguments of a tool for the order `id`.
 fn arguments(tool: &PaidTool, id: &str, workspace: &str, rng: &mut Rng) -> Value {
-    let text = format!("{id}{}", submit::directives(rng));
+    let is_run = ["format_run", "agent_completion"].contains(&tool.name);
+    let text = format!("{id}{}", submit::directives(is_run, rng));
     let format = match workspace {
         "ws_demo" => *rng.pick(&["fmt_demo", "demo/teaser"]),
         _ => *rng.pick(&["fmt_storyboard", "studio/storyboard"]),

@@ -41,10 +41,8 @@ impl State {
         let top_ups = top_ups.map(|top_up| (top_up.workspace.as_str(), top_up.id.as_str()));
         let jobs = self.jobs.all();
         let jobs = jobs.map(|job| (&*job.workspace, &*job.id));
-        let grants = self.grants.all();
-        let grants = grants.map(|grant| (grant.workspace.as_str(), grant.format.as_str()));
         let references = workspaces.chain(keys).chain(top_ups).chain(jobs);
-        let references = references.chain(grants).chain(self.assets.workspaces());
+        let references = references.chain(self.grants.workspaces()).chain(self.assets.workspaces());
         for (workspace, source) in references.chain(self.webhook_queue.workspaces()) {
             if self.workspaces.get(workspace).is_none() || self.ledger.account(workspace).is_none()
             {

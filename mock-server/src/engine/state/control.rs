@@ -54,9 +54,7 @@ impl State {
 
     /// Creates a top-up that is paid, and returns it.
     pub(crate) fn pay_in(&mut self, workspace: &str, amount: Usd) -> Result<&TopUp, ControlError> {
-        if self.workspaces.get(workspace).is_none() {
-            return Err(invalid(format!("workspace: unknown workspace {workspace:?}")));
-        }
+        self.check_knows_workspace(workspace)?;
         let micros = u64::try_from(amount.as_micros()).unwrap_or_default();
         let cents = u32::try_from(micros / MICROS_PER_CENT);
         let is_whole = micros > 0 && micros % MICROS_PER_CENT == 0;
@@ -120,10 +118,8 @@ impl State {
         if let Some(key) = fault.key.as_ref().filter(unknown) {
             return Err(invalid(format!("key: unknown key {key:?}: expected the id of a key")));
         }
-        if let Some(workspace) = &fault.workspace
-            && self.workspaces.get(workspace).is_none()
-        {
-            return Err(invalid(format!("workspace: unknown workspace {workspace:?}")));
+        if let Some(workspace) = &fault.workspace {
+            self.check_knows_workspace(workspace)?;
         }
         let id = self.fault_rng.id("flt");
         self.fault_rules.add(id.clone(), fault)?;
@@ -166,7 +162,11 @@ impl State {
         if let Some(Scope::Other(scope)) =
             scopes.iter().find(|scope| matches!(scope, Scope::Other(_)))
         {
-            return Err(invalid(format!("scopes: unknown scope {scope:?}")));
+            let known: Vec<_> = Scope::KNOWN.iter().map(Scope::as_str).collect();
+            let known = known.join(", ");
+            return Err(invalid(format!(
+                "scopes: unknown scope {scope:?}: expected some of {known}"
+            )));
         }
         match (self.workspaces.get(&workspace), new.plan) {
             (None, plan) => {

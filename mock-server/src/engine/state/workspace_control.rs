@@ -4,6 +4,7 @@ use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
 use super::State;
+use crate::engine::actions::ACTIONS;
 use crate::engine::assets::Asset;
 use crate::engine::formats::Format;
 use crate::engine::keys::ApiKey;
@@ -85,16 +86,25 @@ impl State {
         self.keys.revoke(id).ok_or_else(not_found)
     }
 
-    /// Grants a Format, by id or by `handle/slug`, to a workspace, and returns the grant.
-    pub(crate) fn grant_format(&mut self, grant: Grant) -> Result<Grant, ControlError> {
-        let name = &grant.format;
-        let by_slug = || Format::by_slug(name.split_once('/')?.0, name.split_once('/')?.1);
-        let Some(format) = Format::by_id(name).or_else(by_slug) else {
-            let text = format!("format: Format {name:?} not found");
-            return Err(ControlError::NotFound(text));
-        };
+    /// Grants a Format, by id or by `handle/slug`, or an Action to a workspace, and returns the grant.
+    pub(crate) fn grant(&mut self, mut grant: Grant) -> Result<Grant, ControlError> {
+        match (&mut grant.format, &grant.action) {
+            (Some(name), None) => {
+                let by_slug = || Format::by_slug(name.split_once('/')?.0, name.split_once('/')?.1);
+                let Some(format) = Format::by_id(name).or_else(by_slug) else {
+                    let text = format!("format: Format {name:?} not found");
+                    return Err(ControlError::NotFound(text));
+                };
+                format.id.clone_into(name);
+            }
+            (None, Some(id)) => {
+                if !ACTIONS.iter().any(|action| action.id == id) {
+                    return Err(ControlError::NotFound(format!("action: Action {id:?} not found")));
+                }
+            }
+            _ => return Err(invalid("expected either format or action")),
+        }
         self.check_has_workspace(&grant.workspace)?;
-        let grant = Grant { format: format.id.to_owned(), workspace: grant.workspace };
         self.grants.add(grant.clone());
         Ok(grant)
     }
@@ -164,6 +174,12 @@ impl State {
         Ok([key(KeyKind::Open)?, key(KeyKind::Developer)?])
     }
 
+    /// Checks that a workspace exists which a filter or a field of a request names.
+    pub(crate) fn check_knows_workspace(&self, id: &str) -> Result<(), ControlError> {
+        self.check_has_workspace(id)
+            .map_err(|_| invalid(format!("workspace: unknown workspace {id:?}")))
+    }
+
     pub(crate) fn check_has_workspace(&self, id: &str) -> Result<(), ControlError> {
         match self.workspaces.get(id) {
             Some(_) => Ok(()),
@@ -186,7 +202,11 @@ pub(super) fn check_workspace_id(id: &str) -> Result<(), ControlError> {
 
 pub(super) fn check_plan(plan: Option<&Plan>) -> Result<(), ControlError> {
     match plan {
-        Some(Plan::Other(plan)) => Err(invalid(format!("plan: unknown plan {plan:?}"))),
+        Some(Plan::Other(plan)) => {
+            let known: Vec<_> = Plan::KNOWN.iter().map(Plan::as_str).collect();
+            let known = known.join(", ");
+            Err(invalid(format!("plan: unknown plan {plan:?}: expected one of {known}")))
+        }
         _ => Ok(()),
     }
 }

@@ -292,6 +292,17 @@ async fn the_host_of_a_request_is_that_of_the_urls_in_its_response() {
         let reply = read_to_end(&mut stream).await.json();
         let url = reply.pointer(place).and_then(|url| url.as_str()).unwrap_or_default();
         assert!(url.starts_with("http://mock:"), "{reply}");
+        #[cfg(feature = "dashboard")]
+        for page in [
+            "requests/1".to_owned(),
+            format!("jobs/{}", reply["data"]["job"]["id"].as_str().unwrap()),
+        ] {
+            let head =
+                format!("GET /dashboard/{page} HTTP/1.1\r\nhost: mock:1\r\naccept: text/html");
+            let page = send_head(server.control_url(), &head).await;
+            let text = String::from_utf8_lossy(page.body());
+            assert!(page.status() == 200 && !text.contains("http://127.0.0.1"), "{text}");
+        }
     }
     let clock = send_head(server.control_url(), "GET /clock HTTP/1.1\r\nhost: mock:1").await;
     assert_eq!(clock.status(), 200);
