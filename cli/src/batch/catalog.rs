@@ -6,8 +6,9 @@ use svc_sdk::Open;
 use svc_sdk::contract::Operation;
 
 use super::manifest::{Manifest, Models};
-use crate::error::{Failure, Suggestion};
-use crate::session::Session;
+use crate::error::{Exit, Failure, Suggestion};
+use crate::request::pricing::before_submit;
+use crate::session::{Access, Session};
 use crate::text::{nearest, sanitize};
 
 /// The catalog of models, read when it is needed for the first time.
@@ -26,7 +27,8 @@ impl<'a> Catalog<'a> {
         let models = manifest.models()?;
         let mut catalog = Self { session, models, kinds: None };
         if !catalog.models.without_operation.is_empty() {
-            catalog.read().await?;
+            let access = session.access::<Open>()?;
+            catalog.kinds = Some(catalog.read(&access).await.map_err(unreadable)?);
             catalog.check_known(&catalog.models.without_operation)?;
             manifest.kinds = catalog.kinds.clone().unwrap_or_default();
         }
@@ -39,29 +41,28 @@ impl<'a> Catalog<'a> {
             return Ok(());
         }
         if self.kinds.is_none() && self.models.without_operation.is_empty() {
-            self.read().await?;
+            let access = self.session.access::<Open>()?;
+            match self.read(&access).await {
+                Ok(kinds) => self.kinds = Some(kinds),
+                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                Err(failure) => self.session.printer.warn(&format!(
+                    "the models are not checked, because the catalog cannot be read: {}",
+                    sanitize(&failure.headline())
+                )),
+            }
         }
         self.check_known(&self.models.named)
     }
 
-    async fn read(&mut self) -> Result<(), Failure> {
-        let access = self.session.access::<Open>()?;
-        let models = access.client.models();
-        match tokio::try_join!(models.list_images(), models.list_videos()) {
-            Ok((images, videos)) => {
-                let images = images.items.into_iter().map(|it| (it.id, Operation::ImageGenerate));
-                let videos = videos.items.into_iter().map(|it| (it.id, Operation::VideoGenerate));
-                self.kinds = Some(images.chain(videos).collect());
-            }
-            Err(error) => {
-                let why = Failure::from(error).headline();
-                self.session.printer.warn(&format!(
-                    "the models are not checked, because the catalog cannot be read: {}",
-                    sanitize(&why)
-                ));
-            }
-        }
-        Ok(())
+    async fn read(&self, access: &Access<Open>) -> Result<HashMap<String, Operation>, Failure> {
+        before_submit(self.session, async {
+            let models = access.client.models();
+            let (images, videos) = tokio::try_join!(models.list_images(), models.list_videos())?;
+            let images = images.items.into_iter().map(|it| (it.id, Operation::ImageGenerate));
+            let videos = videos.items.into_iter().map(|it| (it.id, Operation::VideoGenerate));
+            Ok(images.chain(videos).collect())
+        })
+        .await
     }
 
     fn check_known(&self, models: &BTreeMap<String, String>) -> Result<(), Failure> {
@@ -77,4 +78,18 @@ impl<'a> Catalog<'a> {
         Err(failure
             .hint(Suggestion::from("list the models with `").svc(["model", "list"]).then("`")))
     }
+}
+
+/// Returns the failure of a batch whose operations follow from a catalog that cannot be read.
+fn unreadable(failure: Failure) -> Failure {
+    let failure = match failure.exit() {
+        Exit::Interrupted => return failure,
+        Exit::Overloaded => failure.hint(
+            "or name the operation: --operation image_generate or --operation video_generate",
+        ),
+        _ => failure,
+    };
+    let what =
+        "cannot read the catalog, which says what the models generate; nothing was submitted";
+    failure.context(what)
 }

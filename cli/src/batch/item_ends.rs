@@ -280,7 +280,8 @@ impl Runner<'_> {
             self.summary.spent.replace(before, now);
         }
         source.take_charge(index);
-        self.ended.push(item_json(&id, item.is_run, status.as_str(), entry, Some(&result)));
+        let shown = item_json(&id, item.is_run, status.as_str(), entry, Some(&result));
+        self.ended.push((index, shown));
         let is_repeated = status == Status::NotSubmitted && item.record.status() == Some(status);
         if !is_repeated || !is_resumed {
             let end = ItemEnd { id, generation, result, at: clock::now() };

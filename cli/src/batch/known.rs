@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::journal::{Journal, Stored, resource_id};
+use super::journal::{DEFAULT_SUFFIX, Journal, Stored, resource_id};
 use super::report::label_of;
 use crate::config::state_dir;
 use crate::error::Failure;
@@ -58,7 +58,7 @@ async fn read_items(path: &Path, items: &mut Vec<KnownItem>) -> Result<(), Failu
     let journal = Journal::read_only(path).await?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
-    let batch = name.strip_suffix(".journal.jsonl").unwrap_or(&name);
+    let batch = name.strip_suffix(DEFAULT_SUFFIX).unwrap_or(&name);
     let visit = |stored| {
         if let Stored::Submission(entry) = stored
             && let (Some(id), Some(operation)) = (resource_id(&entry), entry.operation)

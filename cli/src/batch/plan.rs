@@ -10,6 +10,7 @@ use super::manifest::{Line, Manifest};
 use super::options::BatchOptions;
 use super::spent::Spent;
 use crate::args::SurfaceChoice;
+use crate::download::without_media_extension;
 use crate::error::{Failure, Suggestion};
 use crate::request::rows::RecordPosition;
 use crate::session::Session;
@@ -103,7 +104,7 @@ impl Plan {
                 hash,
                 surface: SurfaceChoice::of(line.operation.surface()),
                 is_run: line.operation == Operation::AgentCompletionsCreate,
-                is_name_taken: !names.insert(hash_id(&file_stem(&line.id).to_lowercase())),
+                is_name_taken: !names.insert(name_hash(&line.id)),
                 next_step,
                 record,
             });
@@ -149,6 +150,11 @@ pub(super) fn file_stem(id: &str) -> String {
         name.truncate(end.unwrap_or_default());
     }
     name
+}
+
+/// Returns the hash of what distinguishes the names of an item's files from those of others.
+fn name_hash(id: &str) -> u128 {
+    hash_id(&without_media_extension(&file_stem(id)).to_lowercase())
 }
 
 /// Returns what is to be done with an item of that status, whose latest submission is accepted or not.

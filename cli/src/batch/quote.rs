@@ -15,7 +15,9 @@ use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::journal::canonical;
 use crate::output::Table;
 use crate::output::values::money;
-use crate::request::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
+use crate::request::pricing::{
+    EstimateSource, SpendCap, before_submit, estimate_request, has_no_price,
+};
 use crate::session::Session;
 use crate::text::counted;
 
@@ -89,7 +91,7 @@ impl Quote {
         if estimates > 0 {
             let client = session.access::<Open>()?.client;
             for group in &mut quote.groups {
-                group.estimate(&client).await?;
+                before_submit(session, group.estimate(&client)).await?;
             }
         }
         Ok(quote)

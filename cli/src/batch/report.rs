@@ -1,10 +1,13 @@
 //! The output of a batch: a line for each item that ends, or an array or a table at the end, followed by the
 //! whole reasons of items that did not complete, because table cells are cut.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use svc_sdk::journal::Entry;
 
 use super::journal::{ItemResult, Status, resource_id, status_words};
+use super::plan::Index;
 use crate::args::Format;
 use crate::error::Failure;
 use crate::journal::LABEL;
@@ -52,9 +55,10 @@ pub(super) fn label_of(entry: &Entry) -> Option<&str> {
 enum Form {
     Lines,
     Array(Vec<Value>),
-    /// A table, at the end: its rows, why items did not complete, and how many ended.
+    /// A table, at the end, in the order of the manifest: its rows, why items did not complete, and how
+    /// many ended.
     Table {
-        rows: Vec<Value>,
+        rows: BTreeMap<Index, Value>,
         reasons: Reasons,
         count: usize,
     },
@@ -70,7 +74,7 @@ impl<'a> Report<'a> {
     /// Creates the output in the requested form: lines, unless standard output is a terminal.
     pub(super) fn new(session: &'a Session) -> Self {
         let printer = &session.printer;
-        let table = Form::Table { rows: Vec::new(), reasons: Reasons::default(), count: 0 };
+        let table = Form::Table { rows: BTreeMap::new(), reasons: Reasons::default(), count: 0 };
         let form = match session.global.output {
             Some(Format::Json) => Form::Array(Vec::new()),
             Some(Format::Table) => table,
@@ -80,7 +84,7 @@ impl<'a> Report<'a> {
         Self { printer, form }
     }
 
-    pub(super) fn add(&mut self, item: Value) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, index: Index, item: Value) -> Result<(), Failure> {
         match &mut self.form {
             Form::Lines => {
                 let line = self.printer.format_line(&item, ToString::to_string)?;
@@ -93,11 +97,11 @@ impl<'a> Report<'a> {
                 *count += 1;
                 reasons.add(&item);
                 if *count == MAX_TABLE_ROWS + 1 {
-                    rows.retain(is_unfinished);
+                    rows.retain(|_, item| is_unfinished(item));
                 }
                 if *count <= MAX_TABLE_ROWS || (is_unfinished(&item) && rows.len() < MAX_TABLE_ROWS)
                 {
-                    rows.push(item);
+                    rows.insert(index, item);
                 }
             }
         }
@@ -108,6 +112,7 @@ impl<'a> Report<'a> {
     pub(super) fn add_left_out(
         &mut self,
         count: usize,
+        first_index: Index,
         first_line: u32,
         first: &str,
     ) -> Result<(), Failure> {
@@ -119,12 +124,13 @@ impl<'a> Report<'a> {
             ));
             return Ok(());
         }
-        self.add(json!({
+        let left_out = json!({
             "status": Status::NotSubmitted,
             "count": count,
             "first_line": first_line,
             "reason": "over_budget",
-        }))
+        });
+        self.add(first_index, left_out)
     }
 
     pub(super) fn finish(&self) -> Result<(), Failure> {
@@ -138,7 +144,8 @@ impl<'a> Report<'a> {
                         not complete (for all, use -o jsonl or svc batch status)"
                     ));
                 }
-                if rows.is_empty() { Ok(()) } else { print_items(self.printer, rows, reasons) }
+                let rows: Vec<Value> = rows.values().cloned().collect();
+                if rows.is_empty() { Ok(()) } else { print_items(self.printer, &rows, reasons) }
             }
         }
     }

@@ -17,7 +17,7 @@ use super::journal::{Journal, Note, Records};
 use super::known;
 use super::manifest::Manifest;
 use super::options::BatchOptions;
-use super::plan::{NextStep, Plan};
+use super::plan::{Index, NextStep, Plan};
 use super::progress::{Activity, Progress};
 use super::quote::Quote;
 use super::report::Report;
@@ -114,7 +114,7 @@ pub(super) struct Runner<'a> {
     /// The items that have ended in this run.
     pub(super) has_ended: Vec<bool>,
     /// The items that ended and are not printed yet, and what the journal notes of them after that.
-    pub(super) ended: Vec<Value>,
+    pub(super) ended: Vec<(Index, Value)>,
     pub(super) notes: Vec<Note>,
     /// The files that are being opened, and why some could not be.
     opening: JoinSet<(String, Result<(), String>)>,
@@ -348,11 +348,11 @@ impl<'a> Runner<'a> {
     ///
     /// If the process is killed in between, the next run prints the items again.
     pub(super) async fn flush(&mut self) -> Result<(), Failure> {
-        for item in self.ended.drain(..) {
+        for (index, item) in self.ended.drain(..) {
             if self.is_output_closed {
                 continue;
             }
-            match self.report.add(item) {
+            match self.report.add(index, item) {
                 // The batch goes on when its output is closed, as by `head`.
                 Err(failure) if failure.exit() == Exit::Done => self.is_output_closed = true,
                 added => added?,
@@ -370,7 +370,7 @@ impl<'a> Runner<'a> {
             let position = self.source.item(first)?.position;
             let (manifest, line) = (&self.source.manifest, self.source.line(first)?);
             let name = manifest.item_name(position, &line.id);
-            self.report.add_left_out(count, manifest.number_at(position), &name)?;
+            self.report.add_left_out(count, first, manifest.number_at(position), &name)?;
         }
         self.report.finish()?;
         let manifest = &self.source.manifest;
@@ -407,7 +407,7 @@ impl<'a> Runner<'a> {
 
     fn show_progress(&self, outcomes: &Outcomes) {
         let activity = Activity {
-            in_flight: outcomes.in_flight(),
+            in_flight: outcomes.in_flight() - outcomes.submitting(),
             charged: self.source.charged(),
             is_slowed: outcomes.is_slowed(),
         };

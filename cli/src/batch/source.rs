@@ -14,6 +14,7 @@ use super::manifest::{Line, Manifest};
 use super::plan::{Index, Item, NextStep, file_stem};
 use super::requests::{Clients, Followed};
 use super::spent::Spent;
+use crate::download::without_media_extension;
 use crate::error::Failure;
 
 pub(super) struct Source {
@@ -82,7 +83,7 @@ impl Source {
         });
         let line_number = item.position.line;
         let name = match (file_stem(&line.id), item.is_name_taken) {
-            (name, true) => format!("{name}_L{line_number}"),
+            (name, true) => format!("{}_L{line_number}", without_media_extension(&name)),
             (name, false) => name,
         };
         source.clients.submission(line, name, reuse, on_accepted)

@@ -12,7 +12,7 @@ use super::journal::{
 };
 use super::report::{Reasons, item_json, print_items};
 use super::spent::Spent;
-use super::summary::{FIND_LIMIT, left_alone};
+use super::summary::{FIND_LIMIT, left_alone, retried};
 use crate::args::SurfaceChoice;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
@@ -134,11 +134,12 @@ impl Contents {
         });
         let is_limited = self.over_budget > 0 && !self.is_overcharged;
         if failed > unknown {
+            let canceled = [Status::Canceled, Status::Skipped];
+            let canceled = count(&|item| item.ended().is_some_and(|it| canceled.contains(&it)));
+            let which = retried(canceled == failed);
             let retry = match is_limited {
-                true => {
-                    format!("{FIND_LIMIT} the failed items: {command} --retry-failed --dry-run")
-                }
-                false => format!("submit the failed items again with: {command} --retry-failed"),
+                true => format!("{FIND_LIMIT} {which}: {command} --retry-failed --dry-run"),
+                false => format!("submit {which} again with: {command} --retry-failed"),
             };
             let corrections = self.items.iter().filter(|item| item.record.needs_correction());
             let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();

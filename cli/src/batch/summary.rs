@@ -194,11 +194,10 @@ impl Summary {
         if let Some(status) = failed.into_iter().find(|status| self.count(*status) > 0) {
             let is_used_up = left_out(DropReason::OverBudget) > 0
                 || options.max_spend.is_some_and(|limit| self.spent.usd >= limit);
+            let which = retried(self.count(Status::Failed) + self.count(Status::Unknown) == 0);
             let (how, flags): (String, &[&str]) = match is_used_up && overcharged == 0 {
-                true => {
-                    (format!("{FIND_LIMIT} the failed items: "), &["--retry-failed", "--dry-run"])
-                }
-                false => ("submit the failed items again with: ".to_owned(), &["--retry-failed"]),
+                true => (format!("{FIND_LIMIT} {which}: "), &["--retry-failed", "--dry-run"]),
+                false => (format!("submit {which} again with: "), &["--retry-failed"]),
             };
             let code = match status {
                 Status::Canceled | Status::Skipped => status.as_str(),
@@ -313,6 +312,11 @@ impl Summary {
                     .then(", and submit what is missing in another batch"),
             )
     }
+}
+
+/// Names the items that `--retry-failed` submits again.
+pub(super) const fn retried(has_only_canceled: bool) -> &'static str {
+    if has_only_canceled { "the canceled items" } else { "the failed items" }
 }
 
 /// Says what `--retry-failed` does with items whose jobs ended with a status that this version does not

@@ -31,8 +31,8 @@ pub(crate) enum Batch {
     /// items are neither submitted nor polled again.
     ///
     /// The exit code is 0 if all items completed; otherwise the first that applies: 130 interrupted,
-    /// 11 ambiguous, 3 or 10 stopped (API key rejected, service unreachable), 7 failed, 5 over
-    /// --max-spend or out of funds, 9 timed out, 1 files missing.
+    /// 11 ambiguous, 3 or 10 stopped (API key rejected, service unreachable), 7 failed or canceled, 5
+    /// over --max-spend or out of funds, 9 timed out, 1 files missing.
     Run(Box<BatchOptions>),
     /// Show the progress of a batch from its journal, without contacting the service
     Status(BatchStatus),

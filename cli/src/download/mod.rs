@@ -36,6 +36,18 @@ pub(crate) struct DownloadPlan {
 
 const MEDIA_EXTENSIONS: &str = "png jpg jpeg webp gif mp4 webm mov mp3 wav m4a vtt srt";
 
+fn is_media_extension(extension: &str) -> bool {
+    MEDIA_EXTENSIONS.split(' ').any(|known| known.eq_ignore_ascii_case(extension))
+}
+
+/// Returns the name of an item without an extension of media, which its files are not given twice.
+pub(crate) fn without_media_extension(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if is_media_extension(extension) => stem,
+        _ => name,
+    }
+}
+
 #[derive(Clone, Debug)]
 struct OneFile {
     name: String,
@@ -46,8 +58,7 @@ struct OneFile {
 impl OneFile {
     /// Returns the folder and the name, if the path ends as a file of media does and is not a folder.
     fn in_path(path: &Path) -> Option<(PathBuf, Self)> {
-        let extension = path.extension()?.to_str()?.to_lowercase();
-        if !MEDIA_EXTENSIONS.split(' ').any(|known| known == extension) || path.is_dir() {
+        if !is_media_extension(path.extension()?.to_str()?) || path.is_dir() {
             return None;
         }
         let name = path.file_name()?.to_str()?.to_owned();
@@ -254,9 +265,16 @@ impl DownloadPlan {
             (None, Some(file)) => download.name_with(move |artifact| file.of(artifact)),
             (None, None) if self.by_item => {
                 let item = item.to_owned();
-                download.name_with(move |artifact| match artifact.number {
-                    1 => format!("{item}.{}", artifact.extension),
-                    number => format!("{item}-{number}.{}", artifact.extension),
+                download.name_with(move |artifact| {
+                    let extension = artifact.extension;
+                    let stem = match item.rsplit_once('.') {
+                        Some((stem, given)) if given.eq_ignore_ascii_case(extension) => stem,
+                        _ => &item,
+                    };
+                    match artifact.number {
+                        1 => format!("{stem}.{extension}"),
+                        number => format!("{stem}-{number}.{extension}"),
+                    }
                 })
             }
             (None, None) => download,

@@ -85,7 +85,14 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
             if is_refunded { failure.and("the charge was refunded") } else { failure }
         })?;
         let mut finished = FinishedJob::of(handle, result);
-        finished.price_usd = handle.receipt().and_then(|receipt| receipt.job.price_usd);
+        finished.price_usd = match handle.receipt() {
+            Some(receipt) => receipt.job.price_usd,
+            // Neither the status nor the result has the price.
+            None if S::SURFACE == Surface::Open => {
+                handle.get().await.ok().and_then(|job| job.price_usd)
+            }
+            None => None,
+        };
         // The result does not name what the job created besides its files.
         for (name, resource) in handle.receipt().iter().flat_map(|it| it.extra.iter()) {
             let id = resource.get("id").filter(|id| id.is_string());

@@ -123,6 +123,14 @@ impl Submissions {
         Ok(())
     }
 
+    /// Returns the submissions of processes that have ended whose outcome is unknown.
+    pub(crate) async fn unknown_entries(&self) -> Result<Vec<Entry>, Failure> {
+        let open = read_all(self.journal.unacknowledged_entries()).await;
+        let open = open.map_err(|error| journal_failure("read", &self.folder, &error))?;
+        let open = open.into_iter().filter(|entry| !entry.is_running).filter_map(to_history_entry);
+        Ok(open.filter(|entry| entry.resource.is_none()).collect())
+    }
+
     async fn open_entries(
         &self,
         hash: &RequestHash,

@@ -443,10 +443,15 @@ impl Printer {
         self.stdout.terminal && self.stderr.terminal
     }
 
+    /// Returns whether the terminal can show lines only.
+    pub(crate) fn is_dumb(&self) -> bool {
+        self.is_terminal() && is_dumb_terminal()
+    }
+
     /// Returns why no images can be shown, if they cannot.
     pub(crate) fn why_no_images(&self) -> Option<&'static str> {
         match self.is_terminal() {
-            true => is_dumb_terminal().then_some("the terminal is a dumb one"),
+            true => self.is_dumb().then_some("the terminal is a dumb one"),
             false => Some("stdout and stderr are not terminals"),
         }
     }

@@ -170,6 +170,21 @@ pub(crate) fn describe_estimate(estimate: &Estimate) -> String {
 /// The consequence of a submit that was not confirmed, for messages.
 pub(crate) const NOTHING_CHARGED: &str = "nothing was submitted and nothing was charged";
 
+/// Does what comes before a submit, unless a signal interrupts it.
+pub(crate) async fn before_submit<T>(
+    session: &Session,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        _ = session.interrupts.first() => {
+            session.printer.end_prompt();
+            Err(Failure::new(Exit::Interrupted, format!("interrupted: {NOTHING_CHARGED}")))
+        }
+    }
+}
+
 pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), Failure> {
     let Some(limit) = limit else { return Ok(()) };
     let (why, next) = match (price, price.upper_bound()) {

@@ -9,6 +9,7 @@ pub(crate) mod payment;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use svc_sdk::contract::Operation;
 use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::{Developer, Open};
 
@@ -25,7 +26,7 @@ use crate::resource::Outcome;
 use crate::session::{Access, Session};
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::{Payment, submitted_with_key};
-use crate::text::sanitize;
+use crate::text::{nearest, sanitize};
 
 pub(crate) async fn open(
     session: &Session,
@@ -75,7 +76,10 @@ pub(crate) async fn run_from<R: ResourceKind>(
         source,
     };
     if options.spending.dry_run {
-        return submit.dry_run().await;
+        return match submit.dry_run().await {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(submit.with_nearest_model(failure).await),
+        };
     }
     let download = match R::items(&request) {
         Some(_) => DownloadPlan::for_items(session, &options.download),
@@ -93,7 +97,10 @@ pub(crate) async fn run_from<R: ResourceKind>(
         return submit.finish(resource, download.as_ref(), true).await;
     }
     let payment = submit.payment().await?;
-    let resource = submit.send(&payment).await?;
+    let resource = match submit.send(&payment).await {
+        Ok(resource) => resource,
+        Err(failure) => return Err(submit.with_nearest_model(failure).await),
+    };
     if options.no_wait && session.is_sandbox() {
         session.printer.note(
             "The sandbox and its jobs are gone when this command exits; to keep jobs, use `svc mock serve`",
@@ -143,7 +150,7 @@ impl<R: ResourceKind> Submission<'_, R> {
     async fn dry_run(&self) -> Result<(), Failure> {
         let price = R::price(&self.access.client, self.request).await?;
         pricing::check_model_kind(&price, self.request)?;
-        pricing::check_max_price(&price, self.options.spending.max_price)?;
+        self.check_max_price(&price)?;
         let operation = self.request.operation;
         let path = operation
             .expand(&self.request.segments)
@@ -196,14 +203,54 @@ impl<R: ResourceKind> Submission<'_, R> {
         if spending.max_price.is_none() && !is_shown {
             return Ok(Price::Unknown);
         }
-        let price = R::price(&self.access.client, self.request).await?;
+        let price = R::price(&self.access.client, self.request);
+        let price = pricing::before_submit(self.session, price).await?;
         pricing::check_model_kind(&price, self.request)?;
-        pricing::check_max_price(&price, spending.max_price)?;
+        self.check_max_price(&price)?;
         if confirm {
             let what = format!("{} this {}", R::VERB, self.request.noun);
             pricing::confirm(self.session, &what, &price, spending).await?;
         }
         Ok(price)
+    }
+
+    fn check_max_price(&self, price: &Price) -> Result<(), Failure> {
+        let checked = pricing::check_max_price(price, self.options.spending.max_price);
+        match (price, R::items(self.request)) {
+            (Price::SpendCap(_), Some(_)) => checked.map_err(|failure| {
+                failure.without_hints().hint(
+                    "lower the caps of the items (`generation_spend_cap_usd`, or --cap for items \
+                     without it), or pass a higher --max-price",
+                )
+            }),
+            _ => checked,
+        }
+    }
+
+    /// Names the model that may be meant, if the service rejects the one of the request.
+    async fn with_nearest_model(&self, failure: Failure) -> Failure {
+        let operation = self.request.operation;
+        let is_media = matches!(operation, Operation::ImageGenerate | Operation::VideoGenerate);
+        let json = failure.to_json();
+        let is_about_model = json.pointer("/error/details/field").is_some_and(|it| it == "model");
+        let Some(model) = self.request.body.get("model").and_then(Value::as_str) else {
+            return failure;
+        };
+        if !is_media || !is_about_model {
+            return failure;
+        }
+        let Ok(access) = self.session.access::<Open>() else { return failure };
+        let models = access.client.models();
+        let listed = match operation {
+            Operation::ImageGenerate => models.list_images().await,
+            _ => models.list_videos().await,
+        };
+        let Ok(listed) = listed else { return failure };
+        let ids: Vec<String> = listed.items.into_iter().map(|it| it.id).collect();
+        match nearest(model, ids.iter().map(String::as_str)).filter(|known| *known != model) {
+            Some(known) => failure.and(&format!("did you mean {known}?")),
+            None => failure,
+        }
     }
 
     fn paid(&self) -> PaidRequest<'_> {
@@ -226,7 +273,9 @@ impl<R: ResourceKind> Submission<'_, R> {
             "if there is none, run the command with --new to submit a new one".into(),
         ];
         let journal = self.session.submissions(spending.journal).await?;
-        Payment::new(self.paid(), journal, spending.journal.new, hints).await
+        let payment = Payment::new(self.paid(), journal, spending.journal.new, hints).await?;
+        payment.warn_of_other_url(self.session).await?;
+        Ok(payment)
     }
 
     /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.

@@ -43,9 +43,14 @@ impl<'a> PaidRequest<'a> {
 
     /// Returns the hash that identifies equal requests.
     pub(super) fn hash(&self) -> RequestHash {
+        self.hash_at(self.base_url, self.key_fingerprint)
+    }
+
+    /// Returns the hash that the request has at another URL, with another API key.
+    pub(super) fn hash_at(&self, base_url: &str, key_fingerprint: &str) -> RequestHash {
         RequestHash::new(
-            self.base_url,
-            self.key_fingerprint,
+            base_url,
+            key_fingerprint,
             self.request.operation,
             &self.request.segments,
             &Value::Object(self.request.body.clone()),

@@ -58,6 +58,28 @@ impl<'a> Payment<'a> {
         Ok(payment)
     }
 
+    /// Warns of a request that went to another URL and may have been carried out there, before the same
+    /// one is sent.
+    pub(crate) async fn warn_of_other_url(&self, session: &Session) -> Result<(), Failure> {
+        let Some(journal) = self.journal.as_ref().filter(|_| self.is_new()) else { return Ok(()) };
+        let is_same = |entry: &Entry| {
+            let hash = self.paid.hash_at(&entry.base_url, &entry.key_fingerprint);
+            entry.base_url != self.paid.base_url && hash == entry.request_hash
+        };
+        let Some(entry) = journal.unknown_entries().await?.into_iter().find(is_same) else {
+            return Ok(());
+        };
+        let age = clock::format_duration(clock::elapsed(clock::now(), entry.created_at));
+        let key = entry.idempotency_key.as_str();
+        session.printer.warn(&format!(
+            "the same request was sent to {} {age} ago, and its outcome is unknown: this one is \
+             another request (if that one was not carried out: {})",
+            sanitize(&entry.base_url),
+            session.command(&["history", "--settle", key, "--not-run"]),
+        ));
+        Ok(())
+    }
+
     pub(crate) fn is_new(&self) -> bool {
         self.orphan.is_none()
     }

@@ -20,12 +20,14 @@ pub(super) use self::record::{
     Record, Records, has_unknown_status, hash_id, is_not_executed, resource_id, spent_by,
 };
 use crate::clock;
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 use crate::journal::LABEL;
 
 /// The label of the account in the journal. Which API key submitted an item is checked before.
 pub(super) const ACCOUNT: &str = "batch";
 pub(super) const BUDGET: &str = "batch";
+/// What the name of a journal adds to that of its manifest, unless it is named.
+pub(super) const DEFAULT_SUFFIX: &str = ".journal.jsonl";
 const FIRST_BYTES: &[u8] = br#"{"v":"#;
 
 const MAX_START: u64 = 64 * 1024;
@@ -51,7 +53,7 @@ pub(super) enum Stored {
 
 pub(super) fn default_path(manifest: &Path) -> PathBuf {
     let mut name = manifest.as_os_str().to_owned();
-    name.push(".journal.jsonl");
+    name.push(DEFAULT_SUFFIX);
     PathBuf::from(name)
 }
 
@@ -212,7 +214,13 @@ fn temporary_folder() -> Result<TempDir, Failure> {
 }
 
 fn locked(path: &Path) -> Failure {
-    Failure::usage(format!("another process is running this batch: {} is locked", path.display()))
+    let path = path.display().to_string();
+    let why = format!("another process is running this batch: {path} is locked");
+    let status = match path.strip_suffix(DEFAULT_SUFFIX) {
+        Some(manifest) => vec!["batch", "status", manifest],
+        None => vec!["batch", "status", "MANIFEST", "--journal", &path],
+    };
+    Failure::usage(why).hint(Suggestion::from("see how far it is with: ").svc(status))
 }
 
 fn unusable(path: &Path, error: &StoreError) -> Failure {

@@ -41,11 +41,21 @@ pub(super) struct ColumnOptions<'a> {
 }
 
 /// Columns that are fields of `input`, although another one may be meant.
-const MISTAKABLE: [(&str, &str); 3] = [
-    ("cap", "the cap of a run is set with --cap"),
+const MISTAKABLE: [(&str, &str); 2] = [
     ("prompt", "the text of a run is its `instruction`"),
     ("id", "the items and their files have numbers as names"),
 ];
+
+/// The names of columns, without what separates their words, that say what a run may cost.
+const CAPS: &str =
+    "cap spendcap generationspendcap generationcap maxprice maxspend maxcost spendlimit";
+
+fn is_cap(column: &str) -> bool {
+    let name: String = column.chars().filter(|it| it.is_alphanumeric()).collect();
+    let name = name.to_lowercase();
+    let name = name.strip_suffix("usd").unwrap_or(&name);
+    CAPS.split(' ').any(|cap| cap == name)
+}
 
 pub(super) fn read(
     path: &Path,
@@ -156,20 +166,28 @@ impl<'a> Spreadsheet<'a> {
             if is_input || spreadsheet.field(name).is_some() {
                 continue;
             }
-            if let Some((_, meant)) =
-                MISTAKABLE.iter().find(|(it, _)| it.eq_ignore_ascii_case(name))
-            {
-                let printer = options.printer;
-                printer
-                    .warn(&format!("the column `{name}` is sent as input of the Format; {meant}"));
-            } else if let Some(field) = nearest(name, RUN_FIELDS) {
-                let quoted = shell_quote(name);
-                unknown.push(format!(
-                    "the column `{name}` is not a field of a run: did you mean `{field}`? If it is a \
-                     field of the Format's input: --input-column {quoted}; to leave it out: \
-                     --ignore-column {quoted}"
-                ));
-            }
+            let known = MISTAKABLE.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+            let guess = match (known, nearest(name, RUN_FIELDS)) {
+                (Some((_, meant)), _) => {
+                    let printer = options.printer;
+                    printer.warn(&format!(
+                        "the column `{name}` is sent as input of the Format; {meant}"
+                    ));
+                    continue;
+                }
+                // As an input it would limit nothing.
+                _ if is_cap(name) => {
+                    "the cap of a run is its `generation_spend_cap_usd`, or --cap for all runs."
+                        .to_owned()
+                }
+                (None, Some(field)) => format!("did you mean `{field}`?"),
+                (None, None) => continue,
+            };
+            let quoted = shell_quote(name);
+            unknown.push(format!(
+                "the column `{name}` is not a field of a run: {guess} If it is a field of the \
+                 Format's input: --input-column {quoted}; to leave it out: --ignore-column {quoted}"
+            ));
         }
         if unknown.is_empty() { Ok(spreadsheet) } else { Err(unknown) }
     }

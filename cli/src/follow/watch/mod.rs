@@ -46,11 +46,16 @@ pub(crate) async fn watch<S: EstimateSource>(
         return screen::run(session, access, options).await;
     }
     if options.ids.is_empty() {
-        let why = "no job ids given: without a terminal, `job watch` needs to know which jobs to \
-            wait for";
+        let reason = match session.printer.is_dumb() {
+            true => "the terminal cannot show the screen (TERM=dumb), so",
+            false => "without a terminal,",
+        };
+        let why =
+            format!("no job ids given: {reason} `job watch` needs to know which jobs to wait for");
         let list = ["job", "list", "--status", "processing"];
         let hint = Suggestion::from("pass job ids (list them with: ").svc(list).then(")");
-        return Err(Failure::usage(why).hint(hint));
+        let wait = Suggestion::from("or wait for a job with: ").svc(["job", "wait", "JOB_ID"]);
+        return Err(Failure::usage(why).hint(hint).hint(wait));
     }
     run(session, access, options).await
 }
