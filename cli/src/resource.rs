@@ -41,6 +41,11 @@ impl Outcome {
         let known = [Completed, Failed, Canceled, Skipped, Abandoned];
         known.into_iter().find(|it| it.as_str() == status)
     }
+
+    /// Returns whether what was submitted has ended.
+    pub(crate) fn is_end(self) -> bool {
+        Self::of_status(self.as_str()).is_some()
+    }
 }
 
 /// The id of a submitted resource, such as `{"job_id": …}`.

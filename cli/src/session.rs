@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use svc_sdk::transport::Transport;
 use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
@@ -40,6 +41,8 @@ pub(crate) struct Session {
     /// The surface and the URL of the newest client.
     used_url: RefCell<Option<(SurfaceChoice, String)>>,
     answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
+    /// Whether the command runs on the open surface because no option says which.
+    is_default_surface: Cell<bool>,
     /// Whether the command waits for a service that is not there.
     waits_for_service: Cell<bool>,
 }
@@ -97,6 +100,7 @@ impl Session {
             used_keys: RefCell::default(),
             used_url: RefCell::default(),
             answered: RefCell::default(),
+            is_default_surface: Cell::default(),
             waits_for_service: Cell::default(),
         })
     }
@@ -141,6 +145,7 @@ impl Session {
                 let is_set = |surface| settings.url_of(surface).is_some();
                 let only_developer =
                     is_set(SurfaceChoice::Developer) && !is_set(SurfaceChoice::Open);
+                self.is_default_surface.set(!only_developer);
                 Ok(if only_developer { SurfaceChoice::Developer } else { SurfaceChoice::Open })
             }
         }
@@ -156,7 +161,17 @@ impl Session {
     ) -> Result<Access<S>, Failure> {
         let surface = surface_choice::<S>();
         let base_url = self.base_url(surface)?;
-        let key = self.key(surface, &base_url)?.ok_or_else(|| missing_key(surface))?;
+        let key = self.key(surface, &base_url)?.ok_or_else(|| {
+            let (failure, other) = (missing_key(surface), surface.other());
+            let is_choice = surface == SurfaceChoice::Open && self.is_default_surface.get();
+            match self.base_url(other).and_then(|url| self.find_key(other, &url)) {
+                Ok(Some(_)) if is_choice => failure.hint(format!(
+                    "or pass --surface {}, whose URL and key are configured",
+                    other.as_str()
+                )),
+                _ => failure,
+            }
+        })?;
         self.configured(base_url, Some(&key), configure)
     }
 
@@ -193,22 +208,24 @@ impl Session {
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }
-        if self.is_sandbox() {
-            builder = builder.transport(self.sandbox().transport());
-        } else {
-            let hyper = svc_sdk::transport::hyper();
-            let mut transport = SlowRequestNote::around(hyper, &self.printer, &base_url);
-            if self.global.retries.is_none() && !self.waits_for_service.get() {
-                let is_answered =
-                    self.answered.borrow_mut().entry(base_url.clone()).or_default().clone();
-                let url = base_url.clone();
-                transport = Arc::new(ConnectRetry { transport, url, is_answered });
-            }
-            builder = builder.transport(transport);
-        }
+        builder = builder.transport(self.transport(&base_url));
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
         let (client, keeps_labels) = (configure(builder).build()?, self.keeps_labels());
         Ok(Access { client, base_url, key_fingerprint, keeps_labels })
+    }
+
+    fn transport(&self, base_url: &str) -> Arc<dyn Transport> {
+        if self.is_sandbox() {
+            return self.sandbox().transport();
+        }
+        let hyper = svc_sdk::transport::hyper();
+        let transport = SlowRequestNote::around(hyper, &self.printer, base_url);
+        if self.global.retries.is_some() || self.waits_for_service.get() {
+            return transport;
+        }
+        let url = base_url.to_owned();
+        let is_answered = self.answered.borrow_mut().entry(url.clone()).or_default().clone();
+        Arc::new(ConnectRetry { transport, url, is_answered })
     }
 
     #[cfg(feature = "mcp")]
@@ -245,11 +262,7 @@ impl Session {
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }
-        let transport = match self.is_sandbox() {
-            true => self.sandbox().transport(),
-            false => SlowRequestNote::around(svc_sdk::transport::hyper(), &self.printer, &url),
-        };
-        builder = builder.transport(transport);
+        builder = builder.transport(self.transport(&url));
         McpAccess { builder, url, key_fingerprint }
     }
 

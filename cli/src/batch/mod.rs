@@ -23,6 +23,7 @@ mod status;
 mod summary;
 
 pub(crate) use self::known::known_items;
+pub(crate) use self::manifest::operations;
 pub(crate) use self::options::BatchOptions;
 pub(crate) use self::runner::run;
 pub(crate) use self::status::status;

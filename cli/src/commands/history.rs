@@ -78,7 +78,32 @@ async fn settle(session: &Session, key: &IdempotencyKey, ran: Option<&str>) -> R
             "{id} is the id of a {other}: expected that of a {noun}"
         )));
     }
+    if let Some(made) = &made {
+        check_exists(session, made, &entry).await?;
+    }
     session.settle(&entry, made.as_ref()).await
+}
+
+/// Checks that the configured service knows what a request made, if the request was sent to that one.
+async fn check_exists(session: &Session, made: &ResourceId, entry: &Entry) -> Result<(), Failure> {
+    let mut surfaces = SurfaceChoice::ALL.into_iter();
+    let surface = surfaces.find(|surface| entry.surface == surface.as_str());
+    let url = surface.and_then(|surface| session.base_url(surface).ok());
+    if url.is_none_or(|url| url != entry.base_url) {
+        return Ok(());
+    }
+    match StatusClients::of(session, |it| Some(it) == surface).status(made, entry).await {
+        Err(failure) if failure.exit() == Exit::NotFound => {
+            let (noun, id) = (made.noun(), made.id());
+            Err(failure.context(format!("nothing was recorded of {noun} {id}")))
+        }
+        Err(failure) => {
+            let why = failure.headline();
+            session.printer.warn(&format!("cannot check whether {} exists: {why}", made.id()));
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 pub(in crate::commands) async fn print(
@@ -212,10 +237,7 @@ async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntr
         let mut unfinished = entries.iter().filter(|entry| needs_request(entry));
         unfinished.any(|entry| entry.surface == surface.as_str())
     };
-    let clients = StatusClients {
-        open: is_on(SurfaceChoice::Open).then(|| session.access()),
-        developer: is_on(SurfaceChoice::Developer).then(|| session.access()),
-    };
+    let clients = StatusClients::of(session, is_on);
     let mut listed = Vec::with_capacity(entries.len());
     let mut entries = entries.into_iter().peekable();
     while entries.peek().is_some() {
@@ -247,6 +269,14 @@ fn final_status(entry: &Entry) -> Option<&'static str> {
 }
 
 impl StatusClients {
+    /// Returns the clients of the surfaces that are needed.
+    fn of(session: &Session, is_needed: impl Fn(SurfaceChoice) -> bool) -> Self {
+        Self {
+            open: is_needed(SurfaceChoice::Open).then(|| session.access()),
+            developer: is_needed(SurfaceChoice::Developer).then(|| session.access()),
+        }
+    }
+
     async fn read(&self, entry: Entry) -> ListedEntry {
         let known = final_status(&entry).map(str::to_owned);
         let Some(resource) = entry.resource.as_ref().filter(|_| known.is_none()) else {

@@ -26,7 +26,7 @@ use crate::output::{ObjectKind, Table};
 use crate::request::pricing::EstimateSource;
 use crate::resource::{Outcome, ResourceId};
 use crate::session::{Access, Session, surface_choice};
-use crate::text::sanitize;
+use crate::text::{nearest, sanitize};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
@@ -63,7 +63,8 @@ pub(crate) struct ListJobs {
     /// Only jobs with this status: queued, processing, completed, failed or canceled
     #[arg(long, help_heading = headings::FILTERS)]
     status: Option<JobStatus>,
-    /// Only jobs of this type, such as `image`, `video_generation` or `video_captions`
+    /// Only jobs of this type: image, video, music or avatar (short for `image_generation` and so on),
+    /// `avatar_video_generation`, `avatar_video_preview`, `avatar_face_swap` or `video_captions`
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_job_type, help_heading = headings::FILTERS)]
     job_type: Option<JobType>,
     #[command(flatten)]
@@ -167,11 +168,18 @@ impl Job {
     }
 }
 
-/// Parses a type, of which `image` and the like are the first word.
+/// The types that are written as their first word.
+const SHORT_TYPES: [&str; 4] = ["image", "video", "music", "avatar"];
+
+/// Returns the names of all types of jobs.
+pub(crate) fn job_types() -> impl Iterator<Item = &'static str> {
+    SHORT_TYPES.into_iter().chain(JobType::KNOWN.iter().map(JobType::as_str))
+}
+
 fn parse_job_type(text: &str) -> Result<JobType, Infallible> {
-    match text {
-        "image" | "video" | "music" | "avatar" => format!("{text}_generation").parse(),
-        _ => text.parse(),
+    match SHORT_TYPES.contains(&text) {
+        true => format!("{text}_generation").parse(),
+        false => text.parse(),
     }
 }
 
@@ -243,14 +251,23 @@ async fn run_on<S: EstimateSource>(
             exit.get().map_or(Ok(()), |exit| Err(Failure::already_reported(exit)))
         }
         Job::Cancel(args) => {
+            let seen = session.seen_statuses();
+            let was_canceled = |id: &str| {
+                seen.get(id).is_some_and(|status| status == JobStatus::Canceled.as_str())
+            };
             let cancel = async |id: &str| {
                 let job = access.client.jobs().handle(id).cancel().await.map_err(|error| {
                     Failure::from(error).context("could not cancel the job").for_job(id)
                 })?;
                 close_intent(session, access, id, &job.status).await;
                 if let Some(price) = job::refund::<S>(&job) {
-                    let (id, price) = (sanitize(id), money(price));
-                    session.printer.note(&format!("canceled job {id}; {price} was refunded"));
+                    let (shown, price) = (sanitize(id), money(price));
+                    session.printer.note(&match was_canceled(id) {
+                        true => {
+                            format!("job {shown} was canceled before; {price} was refunded then")
+                        }
+                        false => format!("canceled job {shown}; {price} was refunded"),
+                    });
                 }
                 Ok(job)
             };
@@ -328,7 +345,14 @@ async fn list<S: ClientSurface>(
         call
     };
     let listing = Listing::new(session, &args.list, "jobs").of(ObjectKind::Job);
-    listing.print(call, job::list::<S>).await
+    listing.print(call, job::list::<S>).await.map_err(|failure| {
+        // The service may know types that are newer than this version.
+        let unknown = args.job_type.as_ref().filter(|it| !JobType::KNOWN.contains(it));
+        match unknown.and_then(|it| nearest(it.as_str(), job_types())) {
+            Some(near) => failure.hint(format!("did you mean: --type {near}")),
+            None => failure,
+        }
+    })
 }
 
 fn final_status(result: &JobResult) -> Option<JobStatus> {

@@ -13,9 +13,12 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use serde::{Deserialize, Serialize};
+use svc_sdk::contract::{JobStatus, Operation};
 use svc_webhook_inbox::ListQuery;
 
 use crate::args::Global;
+use crate::batch;
+use crate::commands::job::job_types;
 use crate::error::{Exit, Failure};
 use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
@@ -133,6 +136,22 @@ fn with_candidates(arg: Arg, group: Option<&str>, typed: Typed) -> Arg {
                 move || candidates(remote::fetch(&typed.global, remote::List::Tools).into_iter());
             return arg.add(ArgValueCandidates::new(tools));
         }
+        (Some("ACTION_ID"), _) => {
+            let actions =
+                move || candidates(remote::fetch(&typed.global, remote::List::Actions).into_iter());
+            return arg.add(ArgValueCandidates::new(actions));
+        }
+        (Some("STATUS"), Some("job")) => {
+            let statuses = || names(JobStatus::KNOWN.iter().map(JobStatus::as_str));
+            return arg.add(ArgValueCandidates::new(statuses));
+        }
+        (Some("TYPE"), Some("job")) => {
+            return arg.add(ArgValueCandidates::new(|| names(job_types())));
+        }
+        (Some("OPERATION"), Some("batch")) => {
+            let operations = || names(batch::operations().map(Operation::name));
+            return arg.add(ArgValueCandidates::new(operations));
+        }
         (Some("COMMAND"), Some("help")) => {
             return arg.add(ArgValueCandidates::new(move || names(&typed.commands)));
         }
@@ -162,16 +181,25 @@ struct Value {
 
 const MAX_HISTORY: usize = 100;
 
-/// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
+/// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs. What has
+/// ended cannot be canceled.
 fn history(typed: &Typed, field: &str) -> Vec<CompletionCandidate> {
     let global = typed.global.clone();
-    let entries = remote::in_time(move || {
+    let found = remote::in_time(move || {
         let session = Session::without_logging(global).ok()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.ok()?.block_on(session.submitted()).ok()
+        let entries = runtime.ok()?.block_on(session.submitted()).ok()?;
+        Some((entries, session.seen_statuses()))
     });
-    let values = entries.into_iter().flatten().filter_map(|entry| {
+    let (entries, seen) = found.unwrap_or_default();
+    let is_cancel = typed.words.iter().any(|word| word == "cancel");
+    let values = entries.into_iter().filter_map(|entry| {
         let resource = entry.resource.as_ref().filter(|it| it.field() == field)?;
+        let seen = || Outcome::of_status(seen.get(resource.id())?);
+        let has_ended = entry.outcome.is_some_and(Outcome::is_end) || seen().is_some();
+        if is_cancel && has_ended {
+            return None;
+        }
         let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
         Some(Value {
             value: ResourceId::id(resource).to_owned(),

@@ -30,6 +30,7 @@ pub(super) const ONLY_ID: &str = "only_id";
 pub(super) enum List {
     Models,
     Formats,
+    Actions,
     #[cfg(feature = "mcp")]
     Tools,
 }
@@ -39,6 +40,7 @@ impl List {
         match self {
             Self::Models => "models",
             Self::Formats => "formats",
+            Self::Actions => "actions",
             #[cfg(feature = "mcp")]
             Self::Tools => "tools",
         }
@@ -102,7 +104,7 @@ impl ListSource {
     fn of(session: &Session, list: List) -> Result<Self, Failure> {
         let surface = match list {
             List::Models => session.surface(None)?,
-            List::Formats => SurfaceChoice::Developer,
+            List::Formats | List::Actions => SurfaceChoice::Developer,
             #[cfg(feature = "mcp")]
             List::Tools => {
                 let url = session.mcp_url(None)?;
@@ -161,6 +163,15 @@ impl ListSource {
                         })
                         .collect(),
                 )
+            }
+            (Self::Developer(access), List::Actions) => {
+                let actions = access.client.actions().list().await.ok()?;
+                let values = actions.items.into_iter().map(|action| Value {
+                    value: action.id.to_string(),
+                    help: action.name.unwrap_or_default(),
+                    kind: String::new(),
+                });
+                Some(values.collect())
             }
             (Self::Developer(access), _) => {
                 let formats = access.client.formats().list().await.ok()?;

@@ -227,10 +227,10 @@ fn with_causes(mut text: String, error: &Error) -> String {
 }
 
 /// Returns the amount of a top-up that pays for the request, as far as the service says it.
-fn missing_cents(error: &Error) -> u64 {
+fn missing_cents(body: Option<&ErrorBody>) -> u64 {
     const MICROS_PER_CENT: u64 = 10_000;
 
-    let details = error.body().map(ErrorBody::details);
+    let details = body.map(ErrorBody::details);
     let missing = details.and_then(|details| {
         let available = details.available_usd.unwrap_or(Usd::from_micros(0));
         details.required_usd?.checked_sub(available)
@@ -238,6 +238,16 @@ fn missing_cents(error: &Error) -> u64 {
     let micros = missing.and_then(|usd| u64::try_from(usd.as_micros()).ok());
     let cents = micros.unwrap_or_default().div_ceil(MICROS_PER_CENT);
     cents.clamp(*TOP_UP_CENTS_RANGE.start(), *TOP_UP_CENTS_RANGE.end())
+}
+
+/// Returns the command that adds what is missing, in dollars.
+pub(crate) fn add_funds(body: Option<&ErrorBody>) -> Suggestion {
+    let cents = missing_cents(body);
+    let dollars = match (cents / 100, cents % 100) {
+        (dollars, 0) => dollars.to_string(),
+        (dollars, cents) => format!("{dollars}.{cents:02}"),
+    };
+    Suggestion::from("add funds, then retry: ").svc(["top-up", "create", &dollars])
 }
 
 fn is_about_model(error: &Error) -> bool {
@@ -274,6 +284,11 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
             let list = Suggestion::from("list the Actions with: ").svc(["action", "list"]);
             return Some(list.then(charged));
         }
+        Some(ErrorCode::ActionApiTriggerDisabled) => {
+            let list = ["action", "list", "--trigger-type", "api_call"];
+            let list = Suggestion::from("list the Actions that can be run with: ").svc(list);
+            return Some(list.then(charged));
+        }
         Some(ErrorCode::ModelNotFound) if !is_write(error) => return list_models(&[]),
         _ => {}
     }
@@ -295,11 +310,7 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
         }
         // The session adds the hints, as it knows where the key comes from.
         (_, Some(NextAction::Authenticate)) => None,
-        (_, Some(NextAction::AddFunds)) => {
-            let cents = missing_cents(error).to_string();
-            let create = ["top-up", "create", "--amount-usd-cents", &cents];
-            Some(Suggestion::from("add funds, then retry: ").svc(create))
-        }
+        (_, Some(NextAction::AddFunds)) => Some(add_funds(error.body())),
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
             let has_id = resource_of(error).is_some();
             match error.operation() {

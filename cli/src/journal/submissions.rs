@@ -218,7 +218,13 @@ pub(crate) async fn settle(
         None => Settled::NotExecuted,
     };
     let recorded = journal.settle(&IntentId::new(entry.id.as_str()), settled).await;
-    recorded.map_err(|error| Failure::other(format!("cannot record it: {error}")))
+    recorded.map_err(|error| match error.journal() {
+        Some(JournalError::Store(error)) if error.is_not_owner() => {
+            Failure::other("the command that sent the request is still running")
+                .hint("wait until it ends, or stop it, and look again")
+        }
+        _ => Failure::other(format!("cannot record it: {error}")),
+    })
 }
 
 async fn open(state_dir: &Path) -> Result<Option<journal::Journal>, Failure> {

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ const MAX_WARNED_FINGERPRINTS: usize = 16;
 pub(crate) struct Keys {
     receiver: WebhookReceiver,
     source: SecretSource,
+    /// What fetches the secrets of the service again.
+    fetch: Option<Arc<RateLimitedFetch>>,
     /// The file with the secret of `svc webhook trigger`, which may be made later.
     trigger_file: Option<PathBuf>,
     warned: Mutex<HashSet<String>>,
@@ -45,19 +48,19 @@ impl Keys {
         client: Option<developer::Client>,
     ) -> Self {
         let receiver = WebhookReceiver::new(secrets.verifier(tolerance)).clock(clock::unix_seconds);
-        let receiver = match (secrets.source(), client) {
+        let fetch = client.map(|client| Arc::new(RateLimitedFetch::new(client)));
+        let receiver = match (secrets.source(), fetch.clone()) {
             (SecretSource::File(path), _) => {
                 let path = path.clone();
                 receiver.key_loader(move || std::future::ready(KeySet::from_file(&path).ok()))
             }
-            (SecretSource::Service, Some(client)) => {
-                let fetch = Arc::new(RateLimitedFetch { client, fetched_at: Mutex::default() });
+            (SecretSource::Service, Some(fetch)) => {
                 receiver.key_loader(move || Arc::clone(&fetch).keys())
             }
             (SecretSource::Service | SecretSource::Fixed(_) | SecretSource::Trigger, _) => receiver,
         };
         let source = secrets.source().clone();
-        Self { receiver, source, trigger_file: None, warned: Mutex::default() }
+        Self { receiver, source, fetch, trigger_file: None, warned: Mutex::default() }
     }
 
     pub(crate) fn with_trigger_file(mut self, file: PathBuf) -> Self {
@@ -109,14 +112,24 @@ impl Keys {
     /// Returns a warning, once per fingerprint, if a delivery names an unknown newer secret.
     pub(super) fn warning(&self, webhook: &Webhook) -> Option<String> {
         let fingerprint = webhook.unknown_fingerprint()?;
+        let source = &self.source;
+        let what = match &self.fetch {
+            // It was fetched a moment ago, and is fetched again with a later delivery.
+            Some(fetch) if !fetch.has_failed() => return None,
+            Some(_) => "which could not be fetched: a later event fetches it again".to_owned(),
+            None => {
+                let restart = match source {
+                    SecretSource::File(_) => "",
+                    _ => ", then start this command again",
+                };
+                format!("which is missing in {source}: add it before the old one expires{restart}")
+            }
+        };
         let mut warned = lock(&self.warned);
         let is_new =
             warned.len() < MAX_WARNED_FINGERPRINTS && warned.insert(fingerprint.to_owned());
         is_new.then(|| {
-            format!(
-                "the service uses a newer signing secret ({fingerprint}) that is missing in {}: add it before the old one is retired",
-                self.source
-            )
+            format!("the service signs with a newer secret (fingerprint {fingerprint}), {what}")
         })
     }
 }
@@ -133,15 +146,27 @@ impl fmt::Debug for Keys {
 struct RateLimitedFetch {
     client: developer::Client,
     fetched_at: Mutex<Option<Timestamp>>,
+    has_failed: AtomicBool,
 }
 
 impl RateLimitedFetch {
+    fn new(client: developer::Client) -> Self {
+        Self { client, fetched_at: Mutex::default(), has_failed: AtomicBool::default() }
+    }
+
     async fn keys(self: Arc<Self>) -> Option<KeySet> {
         if !self.is_due() {
             return None;
         }
         let fetched = tokio::time::timeout(FETCH_TIMEOUT, fetch_secrets(&self.client)).await;
-        Some(fetched.ok()?.ok()?.keys().clone())
+        let fetched = fetched.ok().and_then(Result::ok);
+        self.has_failed.store(fetched.is_none(), Ordering::Relaxed);
+        Some(fetched?.keys().clone())
+    }
+
+    /// Returns whether the newest request has failed.
+    fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
     }
 
     fn is_due(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Logs: what `-v` and `SVC_LOG` show of the SDK's requests, and how a line looks.
 
 use std::fmt::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use crate::text::sanitize;
 
 pub(crate) const LOG_VARIABLE: &str = "SVC_LOG";
 pub(super) const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
+/// The shortest pause that a person at a terminal is told of once.
+const MIN_NOTED_PAUSE: Duration = Duration::from_secs(1);
 const RETRY: &str = "svc_sdk::retry";
 const RATE_LIMIT: &str = "svc_sdk::rate_limit";
 
@@ -64,11 +67,22 @@ fn shown_level(metadata: &Metadata<'_>) -> Level {
     }
 }
 
-pub(super) fn start(filter: Option<LogFilter>, shows_pauses: bool, messages: Arc<Messages>) {
+pub(super) fn start(
+    filter: Option<LogFilter>,
+    shows_pauses: bool,
+    shows_progress: bool,
+    messages: Arc<Messages>,
+) {
     if filter.is_none() && !shows_pauses {
         return;
     }
-    let logger = Logger { filter, shows_pauses, messages, limited_until: Mutex::default() };
+    let logger = Logger {
+        filter,
+        shows_pauses,
+        messages,
+        limited_until: Mutex::default(),
+        has_noted_retry: AtomicBool::new(!shows_progress),
+    };
     // The only other subscriber could be one of a test in the same process.
     let _ = tracing::subscriber::set_global_default(logger);
 }
@@ -79,9 +93,20 @@ struct Logger {
     messages: Arc<Messages>,
     /// The end of the pause for the rate limit that was shown last. Requests pause for it together.
     limited_until: Mutex<Option<Instant>>,
+    /// Whether no more short pause before a retry is shown.
+    has_noted_retry: AtomicBool,
 }
 
 impl Logger {
+    /// Returns whether this is the first retry for which a person at a terminal waits noticeably. A
+    /// progress bar says so itself.
+    fn is_first_noticed_retry(&self, line: &LogLine) -> bool {
+        line.metadata.target() == RETRY
+            && line.delay().is_some_and(|delay| delay >= MIN_NOTED_PAUSE)
+            && !self.messages.has_bars()
+            && !self.has_noted_retry.swap(true, Ordering::Relaxed)
+    }
+
     fn is_new_pause(&self, line: &LogLine) -> bool {
         let delay = line.delay().unwrap_or_default();
         if delay < MIN_SHOWN_PAUSE || line.metadata.target() != RATE_LIMIT {
@@ -124,7 +149,8 @@ impl Subscriber for Logger {
             && line.get("svc.attempt") == Some("2");
         let is_shown = self.is_logged(metadata)
             || self.is_new_pause(&line)
-            || (is_first_502 && line.delay().is_some());
+            || (is_first_502 && line.delay().is_some())
+            || self.is_first_noticed_retry(&line);
         if is_shown {
             self.messages.write_line(&line.to_string());
         }

@@ -436,7 +436,8 @@ impl Printer {
     /// Starts logging to standard error: requests, as the filter says, and without `--quiet` each
     /// long pause before a retry.
     pub(crate) fn start_logging(&self, filter: Option<LogFilter>) {
-        log::start(filter, !self.quiet, Arc::clone(&self.messages));
+        let messages = Arc::clone(&self.messages);
+        log::start(filter, !self.quiet, self.shows_progress(), messages);
     }
 
     pub(crate) fn is_terminal(&self) -> bool {

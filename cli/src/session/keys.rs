@@ -46,7 +46,7 @@ impl Session {
                     "login",
                     "--surface",
                     name,
-                    "--base-url",
+                    surface.names().url_flag,
                     base_url,
                 ]))
                 .hint(format!("or set {}", surface.names().key_variable)));

@@ -38,7 +38,7 @@ pub(crate) struct Login {
     /// File with the key, or - for stdin
     #[arg(long, value_name = "FILE|-")]
     key_file: Option<PathBuf>,
-    /// Surface that the key is for [default: open]
+    /// Surface that the key is for, and --base-url without --developer-base-url [default: open]
     #[arg(long, value_name = "SURFACE")]
     surface: Option<SurfaceChoice>,
 }

@@ -61,7 +61,10 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
             let value = context(ContextKind::InvalidValue);
             value.filter(|_| argument.starts_with("--output")).and_then(|value| match &*value {
-                "csv" => Some("for CSV, write: -o jsonl --jq '[.id,.status] | @csv'".to_owned()),
+                "csv" | "tsv" => Some(format!(
+                    "for {}, write: -o jsonl --jq '[.id,.status] | @{value}'",
+                    value.to_uppercase()
+                )),
                 file if file.contains('.') => {
                     Some(format!("to save the result as a file, write: --download {file}"))
                 }

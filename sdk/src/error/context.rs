@@ -1,5 +1,6 @@
 //! What is added to an error on its way to the caller, and what is removed from it.
 
+use super::display::is_web_page;
 use super::{Error, Kind, ResourceRef};
 use crate::call::RawResponse;
 use crate::contract::{Operation, RetryClass};
@@ -77,6 +78,10 @@ impl Error {
         const REDACTED: &str = "(redacted)";
 
         match &mut self.inner.kind {
+            // That it is a web page tells what is wrong.
+            Kind::NotJson { snippet, .. } if is_web_page(snippet) => {
+                *snippet = format!("<html><title>{REDACTED}</title>");
+            }
             Kind::NotJson { snippet, .. } => *snippet = REDACTED.to_owned(),
             Kind::Decode { snippet, reason, .. } => {
                 *snippet = REDACTED.to_owned();

@@ -121,7 +121,7 @@ fn json_problem(error: &serde_json::Error) -> String {
 
 /// Returns the operations that submit a job or a run, and take no path segment. A top-up is paid for at
 /// its checkout page, and is not part of a batch.
-pub(super) fn operations() -> impl Iterator<Item = Operation> {
+pub(crate) fn operations() -> impl Iterator<Item = Operation> {
     let is_submit = |it: &Operation| {
         it.retry().sends_idempotency_key()
             && it.auth() == Auth::Key

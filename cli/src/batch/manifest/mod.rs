@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 
-use self::line::{GivenLine, operations};
+use self::line::GivenLine;
 use super::journal::hash_id;
 use crate::error::Failure;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
 use crate::text::{counted, nearest, sanitize, shell_quote};
 
+pub(crate) use self::line::operations;
 pub(super) use self::line::{Line, parse_operation};
 
 const MAX_SHOWN_PROBLEMS: usize = 10;

@@ -69,6 +69,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     let tool = tools.iter().find(|tool| tool.name == args.tool);
     if let Some(tool) = tool {
         keep_texts(tool, &args.arguments, &mut arguments);
+        check_names(tool, &arguments)?;
     }
     match tool {
         Some(tool) if tool.is_paid() => {
@@ -107,6 +108,24 @@ fn keep_texts(tool: &Tool, given: &[Pair], arguments: &mut Map<String, Value>) {
             *argument = Value::from(value.as_str());
         }
     }
+}
+
+/// Checks the names of the arguments, if the tool takes no others than those of its schema.
+fn check_names(tool: &Tool, arguments: &Map<String, Value>) -> Result<(), Failure> {
+    let schema = &tool.input_schema;
+    let Some(known) = schema.get("properties").and_then(Value::as_object) else { return Ok(()) };
+    if schema.get("additionalProperties") != Some(&Value::Bool(false)) {
+        return Ok(());
+    }
+    let Some(name) = arguments.keys().find(|name| !known.contains_key(*name)) else {
+        return Ok(());
+    };
+    let failure = Failure::usage(format!("unknown argument `{name}` of {}", tool.name));
+    let names = || known.keys().map(String::as_str);
+    Err(failure.hint(match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("its arguments are: {}", names().collect::<Vec<_>>().join(", ")),
+    }))
 }
 
 fn hint_for_unknown(name: &str, tools: &[Tool]) -> Suggestion {

@@ -5,7 +5,7 @@ use svc_mcp::McpError;
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::{Error, ErrorKind};
 
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, add_funds};
 
 /// Converts an error of a request without side effects, which is never ambiguous.
 pub(super) fn read_failure(error: McpError) -> Failure {
@@ -34,6 +34,9 @@ pub(super) fn call_failure(error: McpError) -> Failure {
                     body.request_id.as_ref().map(ToString::to_string),
                     details.filter(|details| !details.is_null()),
                 );
+            }
+            if matches!(code, Some(ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits)) {
+                failure = failure.hint(add_funds(error.body.as_ref()));
             }
             match &error.idempotency_key {
                 Some(key) => failure.with_idempotency_key(key.as_str()),

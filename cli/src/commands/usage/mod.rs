@@ -67,10 +67,11 @@ struct SpendReport {
 }
 
 pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
-    let client = session.access::<Developer>()?.client;
+    let access = session.access::<Developer>()?;
     if let Some(since) = &args.since {
-        return period::run(session, &client, args, since).await;
+        return period::run(session, &access, args, since).await;
     }
+    let client = access.client;
     let listing = Listing::new(session, &args.list, "entries");
     let call = || client.account().usage();
     if args.entries {

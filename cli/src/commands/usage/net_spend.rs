@@ -10,6 +10,9 @@ use unicode_width::UnicodeWidthStr;
 use crate::output::values::money;
 use crate::text::sanitize;
 
+/// The name of what nothing else is known of.
+pub(super) const OTHER: &str = "other";
+
 /// An amount that was spent, or given back if it is negative.
 #[derive(Debug, PartialEq)]
 pub(super) struct Spend {
@@ -27,6 +30,18 @@ pub(super) enum Subject {
     Job(String),
     Run(String),
     Other,
+}
+
+impl Subject {
+    /// Returns the model, or what stands for one, given the models of jobs by their ids.
+    pub(super) fn model<'a>(&'a self, of_jobs: &'a HashMap<String, String>) -> &'a str {
+        match self {
+            Self::Model(model) => model,
+            Self::Job(id) => of_jobs.get(id).map_or(OTHER, String::as_str),
+            Self::Run(_) => "agent runs",
+            Self::Other => OTHER,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -129,12 +144,7 @@ pub(super) fn render(
         "" => "unknown day",
         day => day,
     });
-    let by_model = sums(spends, |spend| match &spend.subject {
-        Subject::Model(model) => model,
-        Subject::Job(id) => models.get(id).map_or("other jobs", String::as_str),
-        Subject::Run(_) => "agent runs",
-        Subject::Other => "other",
-    });
+    let by_model = sums(spends, |spend| spend.subject.model(models));
     let by_day: Vec<_> = by_day.into_iter().rev().collect();
     let mut by_model: Vec<_> = by_model.into_iter().collect();
     by_model.sort_by_key(|(_, micros)| Reverse(*micros));

@@ -9,10 +9,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::Serialize;
+use svc_sdk::Developer;
 use svc_sdk::developer::Client;
 use svc_sdk::types::{UsageEntry, UsageKind, Usd};
 
-use super::net_spend::{RefundOfUnread, Spend, Subject, moment_of, net_spend, subject_id};
+use super::net_spend::{OTHER, RefundOfUnread, Spend, Subject, moment_of, net_spend, subject_id};
 use super::{Total, Usage, entry_table, print_chart, totals};
 use crate::config::state_dir;
 use crate::error::Failure;
@@ -20,7 +21,9 @@ use crate::input::{read_or_empty, write_private};
 use crate::output::Table;
 use crate::output::layout::{number, required};
 use crate::output::values::money;
-use crate::session::Session;
+use crate::resource::ResourceId;
+use crate::session::{Access, Session};
+use crate::text::counted;
 use crate::{batch, clock, journal};
 
 /// How long before the period entries are read: a refund in it may return what was reserved then.
@@ -28,7 +31,6 @@ const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24);
 /// How long before the period entries are read until what was refunded in it is found.
 const MAX_LOOK_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 const READS: usize = 16;
-const OTHER: &str = "other";
 
 /// What net spend is grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -76,10 +78,11 @@ struct NetSpendGroup {
 
 pub(super) async fn run(
     session: &Session,
-    client: &Client,
+    access: &Access<Developer>,
     args: &Usage,
     since: &str,
 ) -> Result<(), Failure> {
+    let client = &access.client;
     let period = Period::parse(since, args.until.as_deref(), args.utc)?;
     let ReadEntries { entries, undecoded, of_unread } = period.read(client, args).await?;
     let undated = entries.iter().filter(|entry| moment_of(entry).is_none()).count();
@@ -100,12 +103,13 @@ pub(super) async fn run(
     }
     let mut entries = entries;
     entries.retain(|entry| period.contains(moment_of(entry)));
-    let names = SubjectNames::read(session, client, args.by, &spends).await?;
+    let names = SubjectNames::read(session, access, args.by, &spends).await?;
     let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
     for spend in &spends {
         let key = match args.by {
             By::Day => spend.day.clone(),
-            _ => names.of(&spend.subject).to_owned(),
+            By::Model => spend.subject.model(&names.0).to_owned(),
+            By::Operation | By::Batch => names.of(&spend.subject).to_owned(),
         };
         let (count, sum) = groups.entry(key).or_default();
         *count += 1;
@@ -250,22 +254,19 @@ struct SubjectNames(HashMap<String, String>);
 impl SubjectNames {
     async fn read(
         session: &Session,
-        client: &Client,
+        access: &Access<Developer>,
         by: By,
         spends: &[Spend],
     ) -> Result<Self, Failure> {
         let folder = state_dir(session.environment())?;
         let names = match by {
             By::Day => HashMap::new(),
-            By::Model => models(session, client, &folder, spends).await,
+            By::Model => models(session, &access.client, &folder, spends).await,
             By::Operation | By::Batch => {
-                let mut names = HashMap::new();
-                if by == By::Operation {
-                    for entry in journal::entries(&folder).await? {
-                        let id = entry.resource.as_ref().map(|id| id.id().to_owned());
-                        names.extend(id.map(|id| (id, entry.operation.clone())));
-                    }
-                }
+                let mut names = match by {
+                    By::Operation => operations(session, access, &folder, spends).await?,
+                    _ => HashMap::new(),
+                };
                 let (items, problems) = batch::known_items(session).await?;
                 problems.iter().for_each(|problem| session.printer.warn(problem));
                 for item in items {
@@ -325,6 +326,79 @@ async fn models(
         let _ = write_private(&path, &json);
     }
     models
+}
+
+/// Returns the operations in the journal by the ids of what they made.
+async fn operations(
+    session: &Session,
+    access: &Access<Developer>,
+    folder: &Path,
+    spends: &[Spend],
+) -> Result<HashMap<String, String>, Failure> {
+    let (mut operations, mut queues) = (HashMap::new(), HashMap::new());
+    for entry in journal::entries(folder).await? {
+        match entry.resource {
+            Some(ResourceId::Queue(id)) if entry.base_url == access.base_url => {
+                queues.insert(id, entry.operation);
+            }
+            Some(id) => {
+                operations.insert(id.id().to_owned(), entry.operation);
+            }
+            None => {}
+        }
+    }
+    // The ledger names the runs of a queue, and the journal the queue.
+    let mut subjects = spends.iter().map(|spend| &spend.subject);
+    if subjects.any(|it| matches!(it, Subject::Run(id) if !operations.contains_key(id))) {
+        for (queue, runs) in runs_of_queues(session, &access.client, folder, queues.keys()).await {
+            let operation = queues.get(&queue);
+            operations.extend(runs.into_iter().filter_map(|run| Some((run, operation?.clone()))));
+        }
+    }
+    Ok(operations)
+}
+
+/// Returns the runs of queues. Those of queues that have ended are kept in the state folder.
+async fn runs_of_queues<'a>(
+    session: &Session,
+    client: &Client,
+    folder: &Path,
+    ids: impl Iterator<Item = &'a String>,
+) -> HashMap<String, Vec<String>> {
+    let path = folder.join("queues.json");
+    let known = read_or_empty(&path).unwrap_or_default();
+    let mut ended: HashMap<String, Vec<String>> = serde_json::from_str(&known).unwrap_or_default();
+    let missing: Vec<_> = ids.filter(|id| !ended.contains_key(*id)).collect();
+    let read =
+        |id: &'a String| async move { (id, client.queues().handle(id.as_str()).get().await) };
+    let mut reads = stream::iter(missing).map(read).buffer_unordered(READS);
+    let (mut active, mut is_changed, mut failed) = (HashMap::new(), false, 0);
+    while let Some((id, queue)) = reads.next().await {
+        let queue = match queue {
+            Ok(queue) => queue,
+            // It is of another workspace.
+            Err(error) if error.is_not_found() => continue,
+            Err(_) => {
+                failed += 1;
+                continue;
+            }
+        };
+        let is_ended = queue.is_terminal();
+        let runs = queue.items.into_iter().filter_map(|item| item.run_id);
+        let runs = runs.map(|run| run.to_string()).collect();
+        is_changed |= is_ended;
+        let queues = if is_ended { &mut ended } else { &mut active };
+        queues.insert(id.clone(), runs);
+    }
+    if failed > 0 {
+        session.printer.warn(&format!("the runs of {} cannot be read", counted(failed, "queue")));
+    }
+    if is_changed && let Ok(json) = serde_json::to_vec(&ended) {
+        // Without the file they are read again.
+        let _ = write_private(&path, &json);
+    }
+    ended.extend(active);
+    ended
 }
 
 #[cfg(test)]

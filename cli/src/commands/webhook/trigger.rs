@@ -216,5 +216,10 @@ pub(super) async fn send_test(session: &Session, args: Test) -> Result<(), Failu
         local.into_iter().fold(failure, Failure::hint)
     })?;
     let fields = "delivery=delivery_id, event, to=url, status";
-    session.printer.print_item(&delivery, |delivery| Table::of(delivery, fields))
+    session.printer.print_item(&delivery, |delivery| Table::of(delivery, fields))?;
+    session.printer.note(
+        "the service sends the event after this answer, and does not say what became of it: look at the \
+         receiver",
+    );
+    Ok(())
 }

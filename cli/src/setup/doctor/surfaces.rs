@@ -66,8 +66,20 @@ async fn check_within_limit(
         return skipped("the configuration is not valid");
     }
     let Ok(url) = session.base_url(surface) else {
-        let checks = [reachable, key_check].map(|name| Check::missing(name, NO_URL));
-        return SurfaceChecks { checks, skew: None };
+        let [url, key] = [reachable, key_check].map(|name| Check::missing(name, NO_URL));
+        let names = surface.names();
+        let key = match session.environment().get(names.key_variable) {
+            Some(_) => {
+                Check::warning(key_check, format!("{} is set, but {NO_URL}", names.key_variable))
+                    .next(format!(
+                        "set {}, or run {}",
+                        names.url_variable,
+                        session.command(&["init"])
+                    ))
+            }
+            None => key,
+        };
+        return SurfaceChecks { checks: [url, key], skew: None };
     };
     let key = match find_key(session, surface, &url).await {
         Ok(key) => key,
