@@ -237,7 +237,7 @@ impl NetSpendReport {
             By::Operation => "operation",
             By::Batch => "batch",
         };
-        let mut table = Table::new([required(name), number("entries"), number("net")]);
+        let mut table = Table::new([required(name), number("count"), number("net")]);
         for group in &self.groups {
             table.row([&group.key, &group.count.to_string(), &money(group.amount_usd)]);
         }
