@@ -7,5 +7,7 @@ mod suggestion;
 
 pub(crate) use crate::error::exit::{ClientCode, Exit};
 pub(crate) use crate::error::failure::{Failure, SetupProblem, is_disk_full};
-pub(crate) use crate::error::sdk_error::{ConnectionRefused, add_funds, message};
+#[cfg(feature = "mcp")]
+pub(crate) use crate::error::sdk_error::add_funds;
+pub(crate) use crate::error::sdk_error::{ConnectionRefused, message};
 pub(crate) use crate::error::suggestion::{KeptFlags, SuggestedCommand, Suggestion};
