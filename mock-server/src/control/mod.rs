@@ -286,9 +286,6 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
         return Err(ControlApiError::too_large(MAX_BODY_BYTES));
     }
     let query = Query::parse(request.uri().query().unwrap_or_default(), endpoint.query)?;
-    if let Some(workspace) = query.text("workspace") {
-        state.simulator.state.check_knows_workspace(workspace)?;
-    }
     let request = ControlRequest { id, query, body: request.body() };
     (endpoint.handler)(state, &request).map_err(|error| match endpoint.usage() {
         None => error,
