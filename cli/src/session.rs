@@ -362,9 +362,7 @@ impl Session {
         let answer = tokio::select! {
             biased;
             _ = self.interrupts.first() => {
-                self.printer.end_prompt();
-                let why = format!("interrupted: {nothing_done}");
-                return Err(Failure::new(Exit::Interrupted, why));
+                return Err(self.interrupted(nothing_done));
             }
             answer = asked => answer,
         };
@@ -375,6 +373,12 @@ impl Session {
             Ok(Err(error)) => Err(cannot_prompt(&error)),
             Err(error) => Err(cannot_prompt(&error)),
         }
+    }
+
+    /// Returns the failure of a command that was interrupted before it did anything.
+    pub(crate) fn interrupted(&self, nothing_done: &str) -> Failure {
+        self.printer.end_prompt();
+        Failure::new(Exit::Interrupted, format!("interrupted: {nothing_done}"))
     }
 
     /// Sends a write request, unless it is interrupted.

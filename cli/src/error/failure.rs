@@ -198,6 +198,12 @@ impl Failure {
         self
     }
 
+    /// Returns whether the service names this field as the reason.
+    pub(crate) fn is_about_field(&self, name: &str) -> bool {
+        let details = self.0.details.as_ref();
+        details.and_then(|details| details.get("field")).is_some_and(|field| field == name)
+    }
+
     /// Names the flag rather than the field, if the value of a field was rejected. The details keep
     /// the field.
     pub(crate) fn with_field_flag(mut self, flag_of: impl Fn(&str) -> Option<String>) -> Self {

@@ -343,9 +343,11 @@ impl Printer {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Ends the line of a prompt that was not answered.
+    /// Ends the line of a prompt that was not answered, or that shows `^C`.
     pub(crate) fn end_prompt(&self) {
-        self.write_stderr("");
+        if self.stderr.terminal {
+            self.write_stderr("");
+        }
     }
 
     /// Returns whether a full screen can be shown and controlled: all three streams are terminals, and

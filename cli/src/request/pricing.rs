@@ -178,10 +178,7 @@ pub(crate) async fn before_submit<T>(
     tokio::select! {
         biased;
         done = work => done,
-        _ = session.interrupts.first() => {
-            session.printer.end_prompt();
-            Err(Failure::new(Exit::Interrupted, format!("interrupted: {NOTHING_CHARGED}")))
-        }
+        _ = session.interrupts.first() => Err(session.interrupted(NOTHING_CHARGED)),
     }
 }
 

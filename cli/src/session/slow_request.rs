@@ -10,7 +10,7 @@ use svc_sdk::transport::{ResponseFuture, Transport};
 
 use crate::output::Printer;
 
-/// The time after which an unanswered request is no longer silent.
+/// How long a request may stay unanswered until a note says that it is waited for.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// A transport that says once that it waits for an answer.

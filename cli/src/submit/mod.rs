@@ -231,12 +231,10 @@ impl<R: ResourceKind> Submission<'_, R> {
     async fn with_nearest_model(&self, failure: Failure) -> Failure {
         let operation = self.request.operation;
         let is_media = matches!(operation, Operation::ImageGenerate | Operation::VideoGenerate);
-        let json = failure.to_json();
-        let is_about_model = json.pointer("/error/details/field").is_some_and(|it| it == "model");
         let Some(model) = self.request.body.get("model").and_then(Value::as_str) else {
             return failure;
         };
-        if !is_media || !is_about_model {
+        if !is_media || !failure.is_about_field("model") {
             return failure;
         }
         let Ok(access) = self.session.access::<Open>() else { return failure };
