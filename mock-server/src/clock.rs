@@ -94,6 +94,13 @@ impl TimeSource {
     }
 }
 
+/// Returns the time of the runtime, for time limits of connections.
+#[cfg(feature = "serve")]
+#[expect(clippy::disallowed_methods, reason = "this is the only module that reads the system time")]
+pub(crate) fn runtime_now() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
 /// Returns the current wall-clock time.
 #[expect(clippy::disallowed_methods, reason = "this is the only module that reads the system time")]
 pub(crate) fn wall_clock_now() -> Time {

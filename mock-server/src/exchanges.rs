@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response};
-use serde_json::{Map, Value, json};
+use http::Response;
+use serde_json::{Value, json};
 
-use crate::engine::request_log::redact_headers;
+use crate::engine::request_log::LoggedHeaders;
 use crate::engine::{HostRequest, Reply, Transmission};
 use crate::simulator::CallerView;
 
@@ -53,7 +53,7 @@ struct Exchange {
 
 #[derive(Debug)]
 struct StoredResponse {
-    headers: Vec<(HeaderName, HeaderValue)>,
+    headers: LoggedHeaders,
     body: BodyExcerpt,
 }
 
@@ -189,24 +189,18 @@ impl Exchange {
 
 impl StoredResponse {
     fn new(response: &Response<Bytes>) -> Self {
-        let headers = response.headers().iter();
         Self {
-            headers: headers.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            headers: LoggedHeaders::new(response.headers()),
             body: BodyExcerpt::new(response.body()),
         }
     }
 
     fn bytes(&self) -> usize {
-        let headers = self.headers.iter();
-        let headers: usize = headers.map(|(name, value)| name.as_str().len() + value.len()).sum();
-        headers + self.body.bytes()
+        self.headers.len() + self.body.bytes()
     }
 
     fn view(&self) -> Value {
-        let headers = redact_headers(&self.headers.iter().cloned().collect());
-        let headers: Map<String, Value> =
-            headers.into_iter().map(|(name, value)| (name, json!(value))).collect();
-        self.body.view(&headers.into())
+        self.body.view(&self.headers.view())
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use http::header::{ALLOW, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction, RateLimitBucket};
@@ -105,13 +107,13 @@ impl ApiError {
         self.0.details.get("field")?.as_str()
     }
 
-    pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
-        let mut headers = Vec::new();
+    pub(crate) fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
         if let (429 | 503, Some(wait)) = (self.0.status, self.0.retry_after) {
-            headers.push(("retry-after", whole_seconds(wait).to_string()));
+            headers.insert(RETRY_AFTER, whole_seconds(wait).into());
         }
         if let Some(methods) = self.0.allow {
-            headers.push(("allow", methods.to_owned()));
+            headers.insert(ALLOW, HeaderValue::from_static(methods));
         }
         headers
     }

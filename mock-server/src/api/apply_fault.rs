@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName};
-use http::{Response, StatusCode};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, Response, StatusCode};
 use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::api_error::ApiError;
 use super::requested_error::injected_error;
-use super::response::{Headers, error_response, response, set_header};
+use super::response::{
+    RATE_LIMIT_REMAINING, RATE_LIMIT_RESET, error_response, response, set_header,
+};
 use crate::engine::{Fault, FaultKind, Host, Reply, Transmission};
 
 /// The delay of the fault `delay` if it has no duration.
@@ -30,7 +32,7 @@ pub(super) fn fault_response(
     host: Host,
     operation: Option<Operation>,
     request_id: &str,
-    headers: &Headers,
+    headers: &HeaderMap,
 ) -> Option<Response<Bytes>> {
     let error_with = |code: &ErrorCode| {
         let wait = fault.retry_after_seconds.map(Duration::from_secs);
@@ -48,14 +50,14 @@ pub(super) fn fault_response(
         FaultKind::Status502Html => Some(response(
             502,
             request_id,
-            &Headers::new(),
+            HeaderMap::new(),
             "text/html; charset=utf-8",
             BAD_GATEWAY,
         )),
         FaultKind::Status403 => Some(response(
             403,
             request_id,
-            &Headers::new(),
+            HeaderMap::new(),
             "text/plain; charset=utf-8",
             "403 Forbidden\n",
         )),
@@ -76,16 +78,15 @@ pub(super) fn fault_response(
 }
 
 /// Returns the rate limit headers of an exhausted limit that is reset when the error says so.
-fn exhausted_limit_headers(headers: &Headers, error: &ApiError) -> Headers {
-    let retry_after = error.headers().into_iter().find(|(name, _)| *name == "retry-after");
-    let reset = retry_after.map(|(_, seconds)| seconds);
-    let value_of = |name: &str, value: &str| match (name, &reset) {
-        ("ratelimit-remaining", _) => "0".to_owned(),
-        ("ratelimit-reset", Some(reset)) => reset.clone(),
-        _ => value.to_owned(),
-    };
-    let headers = headers.iter();
-    headers.map(|(name, value)| (*name, value_of(name, value))).collect()
+fn exhausted_limit_headers(headers: &HeaderMap, error: &ApiError) -> HeaderMap {
+    let mut headers = headers.clone();
+    let reset = error.headers().remove(RETRY_AFTER);
+    for (name, value) in [(RATE_LIMIT_REMAINING, Some(0.into())), (RATE_LIMIT_RESET, reset)] {
+        if let (Some(known), Some(value)) = (headers.get_mut(name), value) {
+            *known = value;
+        }
+    }
+    headers
 }
 
 /// Applies the fault to a finished reply.
@@ -129,7 +130,7 @@ fn reject_range(response: &mut Response<Bytes>) {
         headers.remove(name);
     }
     headers.insert(CONTENT_LENGTH, 0.into());
-    set_header(response, "content-range", &format!("bytes */{total}"));
+    set_header(response, CONTENT_RANGE, &format!("bytes */{total}"));
 }
 
 /// Removes the second half of a file from a response, also from its length.

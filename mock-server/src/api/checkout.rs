@@ -1,11 +1,15 @@
 //! Checkout pages of top-ups, on the media host.
 
 use bytes::Bytes;
-use http::{Method, Response};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, Method, Response};
 use svc_sdk::contract::TopUpStatus;
 use svc_sdk::types::Usd;
 
-use super::response::{Headers, response};
+use super::response::{response, set_header};
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Host, HostRequest, Hosts, State};
 
@@ -32,7 +36,7 @@ pub(super) fn respond(
     request_id: &str,
 ) -> Response<Bytes> {
     let page = |status: u16, title: &str, body: &str| {
-        response(status, request_id, &page_headers(), HTML, html_page(title, body))
+        response(status, request_id, page_headers(), HTML, html_page(title, body))
     };
     let Some(top_up) = state.top_ups.by_token(token).cloned() else {
         return page(
@@ -55,19 +59,19 @@ pub(super) fn respond(
             };
             match settled.redirect_url() {
                 Some(url) => {
-                    let mut headers = page_headers();
-                    headers.push(("location", url.to_owned()));
                     let body = html_page("Redirecting", &page_body(settled, hosts));
-                    response(303, request_id, &headers, HTML, body)
+                    let mut response = response(303, request_id, page_headers(), HTML, body);
+                    set_header(&mut response, LOCATION, url);
+                    response
                 }
                 None => page(200, "Top up your balance", &page_body(settled, hosts)),
             }
         }
         _ => {
             let mut headers = page_headers();
-            headers.push(("allow", "GET, HEAD, POST".to_owned()));
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
             let body = html_page("Method not allowed", "<p>Use GET, HEAD or POST.</p>");
-            response(405, request_id, &headers, HTML, body)
+            response(405, request_id, headers, HTML, body)
         }
     }
 }
@@ -81,18 +85,16 @@ fn submitted_status(form: &Bytes) -> Option<TopUpStatus> {
     status.filter(TopUpStatus::is_terminal)
 }
 
-fn page_headers() -> Headers {
-    [
-        ("cache-control", "no-store"),
-        (
-            "content-security-policy",
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-        ),
-        ("referrer-policy", "no-referrer"),
-        ("x-content-type-options", "nosniff"),
-    ]
-    .map(|(name, value)| (name, value.to_owned()))
-    .to_vec()
+fn page_headers() -> HeaderMap {
+    const POLICY: &str =
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+    let headers = [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    headers.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value))).collect()
 }
 
 fn page_body(top_up: &TopUp, hosts: &Hosts) -> String {

@@ -72,7 +72,8 @@ pub(super) fn check_idempotency(
     format: &Format,
 ) -> Result<KeyCheck, ApiError> {
     let scope = format!("{operation} {}", format.id);
-    request.check_idempotency_for(&scope, strict_json::digest(request.body()?))
+    let body = request.body()?;
+    request.check_idempotency_for(&scope, || strict_json::digest(body))
 }
 
 /// Reads the fields of a run, and whether it is to be rejected if another run is active.

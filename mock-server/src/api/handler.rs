@@ -1,11 +1,12 @@
 //! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the request log.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HOST;
-use http::{Method, Response};
+use http::{HeaderMap, Method, Response};
 use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, Operation};
 
@@ -13,12 +14,12 @@ use super::api_error::ApiError;
 use super::dispatch::dispatch;
 use super::pending_reply::predict;
 use super::request::Request;
-use super::response::{ApiResponse, Headers, JobWait, error_response, json_response};
+use super::response::{ApiResponse, JobWait, error_response, json_response};
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::credential::Credential;
 use crate::engine::fault_rules::FaultScope;
-use crate::engine::keys::ApiKey;
+use crate::engine::request_log::LoggedHeaders;
 use crate::engine::{
     Fault, FaultKind, Host, HostRequest, Hosts, PendingReply, Reply, State, request_log,
 };
@@ -27,7 +28,11 @@ use crate::engine::{
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Reply {
     let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
-    let key = presented_key(state, call).cloned();
+    let credential = Credential::from_headers(call.request.headers());
+    let key = match credential {
+        Credential::Key(secret) => state.keys.get(secret).cloned(),
+        _ => None,
+    };
     // Files and checkout pages, which need no key, are those of a workspace.
     let owner = || route.owner(state).map(Arc::from);
     let workspace = key.as_ref().map(|key| key.workspace.clone()).or_else(owner);
@@ -43,15 +48,15 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
     let (fault_id, fault) = applied.unzip();
     let mut reply = match call.host {
         Host::Open | Host::Developer => {
-            handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
+            handle_api_request(state, hosts, call, credential, &route, &request_id, fault.as_ref())
         }
         Host::Media | Host::Control if has_several_hosts(call) => {
             let error = several_hosts_error();
-            Reply::immediate(error_response(call.host, &request_id, &Headers::new(), &error))
+            Reply::immediate(error_response(call.host, &request_id, &HeaderMap::new(), &error))
         }
         Host::Media | Host::Control => {
             let fault_response = fault.as_ref().and_then(|fault| {
-                apply_fault::fault_response(fault, call.host, None, &request_id, &Headers::new())
+                apply_fault::fault_response(fault, call.host, None, &request_id, &HeaderMap::new())
             });
             let kind = fault.as_ref().map(|fault| fault.kind);
             let has_other_etag = kind == Some(FaultKind::ChangedEtag);
@@ -73,13 +78,14 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
     let entry = request_log::LoggedRequest {
         seq: 0,
         at: state.now,
-        method: call.request.method().as_str().to_owned(),
-        path: request_log::truncate_text(
+        method: request_log::method_name(call.request.method()),
+        path: request_log::truncated(
             call.request.uri().path_and_query().map_or("/", |path| path.as_str()),
-        ),
+        )
+        .to_owned(),
         surface: call.host,
-        operation: route.name().map(str::to_owned),
-        headers: request_log::redact_headers(call.request.headers()),
+        operation: route.name().map(Cow::Borrowed),
+        headers: LoggedHeaders::new(call.request.headers()),
         workspace,
         key: key.map(|key| key.id),
         request_id,
@@ -100,11 +106,12 @@ fn handle_api_request(
     state: &mut State,
     hosts: &Hosts,
     call: &HostRequest,
+    credential: Credential<'_>,
     route: &Route,
     request_id: &str,
     fault: Option<&Fault>,
 ) -> Reply {
-    let mut caller_check = request_checks::check_caller(state, hosts, call, route);
+    let mut caller_check = request_checks::check_caller(state, hosts, call, credential, route);
     if caller_check.error.is_none() && has_several_hosts(call) {
         caller_check.error = Some(several_hosts_error());
     }
@@ -118,7 +125,7 @@ fn handle_api_request(
         (&caller_check.error, &caller_check.caller, route)
     {
         let mut request = mcp::McpRequest { state, hosts, call, caller, request_id };
-        return Reply::immediate(mcp::respond(&mut request, &headers));
+        return Reply::immediate(mcp::respond(&mut request, headers));
     }
     let outcome = match (caller_check.error, route) {
         (Some(error), _) => Err(error),
@@ -156,20 +163,19 @@ fn handle_api_request(
 }
 
 /// Returns the reply for the result of a handler, pending if the result waits for a job.
-fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse) -> Reply {
-    let mut reply =
-        Reply::immediate(json_response(response.status, request_id, &headers, response.body));
-    reply.pending = response.wait.map(|JobWait { job_id, until, receipt }| PendingReply {
+fn success(host: Host, request_id: &str, headers: HeaderMap, response: ApiResponse) -> Reply {
+    let pending = response.wait.map(|JobWait { job_id, until, receipt }| PendingReply {
         job_id,
         until,
         host,
         request_id: request_id.to_owned(),
         receipt,
-        headers,
+        headers: headers.clone(),
         fault: None,
         request_seq: 0,
     });
-    reply
+    let response = json_response(response.status, request_id, headers, response.body);
+    Reply { pending, ..Reply::immediate(response) }
 }
 
 fn has_several_hosts(call: &HostRequest) -> bool {
@@ -178,14 +184,6 @@ fn has_several_hosts(call: &HostRequest) -> bool {
 
 fn several_hosts_error() -> ApiError {
     ApiError::field("Host", "must be sent once")
-}
-
-/// Returns the key that the request was sent with, whether or not it is valid.
-fn presented_key<'s>(state: &'s State, call: &HostRequest) -> Option<&'s ApiKey> {
-    match Credential::from_headers(call.request.headers()) {
-        Credential::Key(secret) => state.keys.get(secret),
-        _ => None,
-    }
 }
 
 fn error_code(response: &Response<Bytes>) -> Option<String> {

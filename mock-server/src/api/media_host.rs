@@ -1,10 +1,10 @@
 //! The media host: files and checkout pages.
 
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderMap, Response};
 
 use super::api_error::ApiError;
-use super::response::{Headers, error_response, set_header};
+use super::response::{REQUEST_ID, error_response, set_header};
 use super::route::Route;
 use super::{checkout, job_view};
 use crate::engine::{HostRequest, Hosts, State};
@@ -22,7 +22,7 @@ pub(super) fn respond(
 ) -> Response<Bytes> {
     let not_found = || {
         let error = ApiError::unknown_path();
-        error_response(call.host, request_id, &Headers::new(), &error)
+        error_response(call.host, request_id, &HeaderMap::new(), &error)
     };
     match route {
         Route::Checkout(token) => checkout::respond(state, hosts, call, token, request_id),
@@ -34,7 +34,7 @@ pub(super) fn respond(
                 };
                 let (method, headers) = (call.request.method(), call.request.headers());
                 let mut response = media::serve_with_etag(&spec, &etag, method, headers);
-                set_header(&mut response, "x-svc-request-id", request_id);
+                set_header(&mut response, REQUEST_ID, request_id);
                 response
             }
             None => not_found(),

@@ -49,11 +49,7 @@ fn respond(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingRep
 }
 
 fn reply(pending: &PendingReply, api_response: ApiResponse) -> Reply {
-    let response = json_response(
-        api_response.status,
-        &pending.request_id,
-        &pending.headers,
-        api_response.body,
-    );
-    Reply::immediate(response)
+    let headers = pending.headers.clone();
+    let ApiResponse { status, body, .. } = api_response;
+    Reply::immediate(json_response(status, &pending.request_id, headers, body))
 }

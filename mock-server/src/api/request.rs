@@ -140,7 +140,7 @@ impl Request<'_> {
     pub(super) fn check_idempotency(&self) -> Result<KeyCheck, ApiError> {
         // The parameters in the path are part of the request that the key stands for.
         let body = self.body.as_ref().unwrap_or(&Value::Null);
-        let digest = match self.segments.as_slice() {
+        let digest = || match self.segments.as_slice() {
             [] => strict_json::digest(body),
             segments => strict_json::digest(&json!([segments, body])),
         };
@@ -151,7 +151,7 @@ impl Request<'_> {
     pub(super) fn check_idempotency_for(
         &self,
         scope: &str,
-        digest: BodyDigest,
+        digest: impl FnOnce() -> BodyDigest,
     ) -> Result<KeyCheck, ApiError> {
         let is_used = match self.operation.retry() {
             RetryClass::Key => true,
@@ -164,7 +164,7 @@ impl Request<'_> {
         let Some(key) = idempotency_key(self.headers)? else {
             return Ok(KeyCheck::New(IdempotencySlot { entry: None }));
         };
-        let key = IdempotencyKey::new(self.workspace(), scope, &key);
+        let (key, digest) = (IdempotencyKey::new(self.workspace(), scope, &key), digest());
         match self.state.idempotency.look_up(&key, &digest) {
             KeyLookup::Unused => Ok(KeyCheck::New(IdempotencySlot { entry: Some((key, digest)) })),
             KeyLookup::Replay(receipt) => Ok(KeyCheck::Replay(self.stored_receipt(receipt))),

@@ -8,7 +8,7 @@ use svc_sdk::contract::{ErrorCode, Operation, RateLimitBucket};
 
 use super::api_error::ApiError;
 use super::request::idempotency_key;
-use super::response::{Headers, rate_limit_headers};
+use super::response::rate_limit_headers;
 use super::route::Route;
 use super::strict_json;
 use crate::engine::credential::Credential;
@@ -22,7 +22,7 @@ pub(super) struct CallerCheck {
     /// The key, if it is valid for this host.
     pub(super) caller: Option<ApiKey>,
     /// The `ratelimit-*` headers.
-    pub(super) headers: Headers,
+    pub(super) headers: HeaderMap,
     pub(super) error: Option<ApiError>,
 }
 
@@ -31,9 +31,9 @@ pub(super) fn check_caller(
     state: &mut State,
     hosts: &Hosts,
     call: &HostRequest,
+    presented: Credential<'_>,
     route: &Route,
 ) -> CallerCheck {
-    let presented = Credential::from_headers(call.request.headers());
     let key = match presented {
         Credential::Key(secret) => state.keys.valid(secret).cloned(),
         _ => None,

@@ -1,7 +1,8 @@
 //! Results of handlers, and the HTTP responses made from them.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use svc_sdk::contract::ErrorCode;
@@ -63,32 +64,32 @@ impl ApiResponse {
 
     /// Creates a response with a body that is not wrapped.
     pub(super) fn body(status: u16, body: &impl Serialize) -> Self {
-        Self {
-            status,
-            // Writing to memory does not fail, and all maps have texts as keys.
-            body: serde_json::to_vec(body).unwrap_or_default().into(),
-            wait: None,
-        }
+        let mut text = Vec::with_capacity(1024);
+        // Writing to memory does not fail, and all maps have texts as keys.
+        let _ = serde_json::to_writer(&mut text, body);
+        Self { status, body: text.into(), wait: None }
     }
 }
 
-/// Names and values of response headers.
-pub(super) type Headers = Vec<(&'static str, String)>;
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-svc-request-id");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+pub(super) const RATE_LIMIT_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+pub(super) const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// Returns the `ratelimit-*` headers.
-pub(super) fn rate_limit_headers(status: RateLimitStatus, hosts: &Hosts) -> Headers {
+pub(super) fn rate_limit_headers(status: RateLimitStatus, hosts: &Hosts) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(8);
+    headers.insert(RATE_LIMIT, status.limit.into());
+    headers.insert(RATE_LIMIT_REMAINING, status.remaining.into());
     let reset = whole_seconds(hosts.client_time(status.reset));
-    vec![
-        ("ratelimit-limit", status.limit.to_string()),
-        ("ratelimit-remaining", status.remaining.to_string()),
-        ("ratelimit-reset", reset.to_string()),
-    ]
+    headers.insert(RATE_LIMIT_RESET, reset.into());
+    headers
 }
 
 pub(super) fn json_response(
     status: u16,
     request_id: &str,
-    headers: &Headers,
+    headers: HeaderMap,
     body: impl Into<Bytes>,
 ) -> Response<Bytes> {
     response(status, request_id, headers, "application/json", body)
@@ -97,12 +98,12 @@ pub(super) fn json_response(
 pub(super) fn error_response(
     host: Host,
     request_id: &str,
-    headers: &Headers,
+    headers: &HeaderMap,
     error: &ApiError,
 ) -> Response<Bytes> {
     let mut headers = headers.clone();
     headers.extend(error.headers());
-    json_response(error.status(), request_id, &headers, error.body(host, request_id).to_string())
+    json_response(error.status(), request_id, headers, error.body(host, request_id).to_string())
 }
 
 /// Returns the response to a request that cannot be read, and that the service does not see therefore.
@@ -114,32 +115,28 @@ pub(crate) fn unreadable(
     message: &str,
 ) -> Response<Bytes> {
     let error = ApiError::new(code, message).with_status(status.as_u16());
-    error_response(host, request_id, &Headers::new(), &error)
+    error_response(host, request_id, &HeaderMap::new(), &error)
 }
 
 pub(super) fn response(
     status: u16,
     request_id: &str,
-    headers: &Headers,
+    headers: HeaderMap,
     content_type: &'static str,
     body: impl Into<Bytes>,
 ) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    set_header(&mut response, "x-svc-request-id", request_id);
-    for (name, value) in headers {
-        set_header(&mut response, name, value);
-    }
+    *response.headers_mut() = headers;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    set_header(&mut response, REQUEST_ID, request_id);
     response
 }
 
 /// Sets a header. Values that are not valid in a header are skipped.
-pub(super) fn set_header(response: &mut Response<Bytes>, name: &'static str, value: &str) {
+pub(super) fn set_header(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
-        response.headers_mut().insert(HeaderName::from_static(name), value);
+        response.headers_mut().insert(name, value);
     }
 }

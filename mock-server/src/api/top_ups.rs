@@ -20,7 +20,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
     // The key stands for the amount: another landing page is not another top-up.
     let digest = strict_json::digest(body.get("amount_usd_cents").unwrap_or(&Value::Null));
-    let slot = match request.check_idempotency_for(request.operation.name(), digest)? {
+    let slot = match request.check_idempotency_for(request.operation.name(), || digest)? {
         KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         KeyCheck::New(slot) => slot,
     };

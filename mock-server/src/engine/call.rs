@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -89,7 +90,7 @@ pub struct PendingReply {
     pub(crate) request_id: String,
     pub(crate) receipt: Value,
     /// The response headers that were determined at the submit.
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: HeaderMap,
     /// The fault that is applied to the response.
     pub(crate) fault: Option<FaultKind>,
     /// The request's sequence number in the request log.

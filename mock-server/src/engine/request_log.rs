@@ -1,11 +1,13 @@
 //! The request log: a ring buffer of the newest requests, for inspection by tests.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use http::HeaderMap;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use http::header::{AUTHORIZATION, COOKIE};
+use http::{HeaderMap, Method};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
 use super::{FaultKind, Host, Time};
 
@@ -23,12 +25,12 @@ const REDACTED: &str = "[redacted]";
 pub(crate) struct LoggedRequest {
     pub(crate) seq: u64,
     pub(crate) at: Time,
-    pub(crate) method: String,
+    pub(crate) method: Cow<'static, str>,
     /// The path with the query.
     pub(crate) path: String,
     pub(crate) surface: Host,
-    pub(crate) operation: Option<String>,
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) operation: Option<Cow<'static, str>>,
+    pub(crate) headers: LoggedHeaders,
     /// The id of the presented key, also if it is revoked or not valid for the host.
     #[serde(default)]
     pub(crate) key: Option<Arc<str>>,
@@ -50,12 +52,10 @@ pub(crate) struct LoggedRequest {
 impl LoggedRequest {
     pub(crate) fn idempotency_key(&self) -> Option<&str> {
         let mut headers = self.headers.iter();
-        headers.find(|(name, _)| name == "idempotency-key").map(|(_, value)| value.as_str())
+        headers.find(|(name, _)| *name == "idempotency-key").map(|(_, value)| value)
     }
 
     pub(crate) fn view(&self) -> Value {
-        let headers: serde_json::Map<String, Value> =
-            self.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         json!({
             "seq": self.seq,
             "at": self.at.to_string(),
@@ -63,7 +63,7 @@ impl LoggedRequest {
             "path": self.path,
             "surface": self.surface,
             "operation": self.operation,
-            "headers": headers,
+            "headers": self.headers.view(),
             "key": self.key,
             "workspace": self.workspace,
             "request_id": self.request_id,
@@ -140,41 +140,84 @@ impl RequestLog {
     }
 }
 
-/// Returns the headers to store, with credentials redacted and long values truncated. The values
-/// of repeated headers are joined.
-pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    let stored_value = |name: &http::HeaderName| {
-        if *name == http::header::AUTHORIZATION
-            || name == "x-api-key"
-            || *name == http::header::COOKIE
-        {
-            return REDACTED.to_owned();
-        }
-        let mut values =
-            headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let first = values.next().unwrap_or_default();
-        match values.next() {
-            None => truncate_text(&first),
-            Some(second) => {
-                let values: Vec<_> = [first, second].into_iter().chain(values).collect();
-                truncate_text(&values.join(", "))
+/// Headers as they are stored: one text with a line `name: value` for each.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Vec<(String, String)>")]
+pub(crate) struct LoggedHeaders(Box<str>);
+
+impl LoggedHeaders {
+    /// Redacts credentials, truncates long values, and joins the values of repeated headers.
+    pub(crate) fn new(headers: &HeaderMap) -> Self {
+        // A line is a little longer than its name and value.
+        let lengths = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 16);
+        let mut text = String::with_capacity(lengths.sum());
+        let mut stored = 0;
+        let mut values = headers.iter().peekable();
+        while let Some((name, value)) = values.next().filter(|_| stored < MAX_HEADERS) {
+            stored += 1;
+            let mut value = String::from_utf8_lossy(value.as_bytes());
+            // The values of a header follow one another.
+            while let Some((_, next)) = values.next_if(|(next, _)| *next == name) {
+                let joined = value.to_mut();
+                joined.extend([", ", &String::from_utf8_lossy(next.as_bytes())]);
             }
+            let is_secret = *name == AUTHORIZATION || *name == COOKIE || name == "x-api-key";
+            let shown = if is_secret { REDACTED } else { truncated(&value) };
+            push_line(&mut text, name.as_str(), shown);
         }
-    };
-    headers
-        .keys()
-        .take(MAX_HEADERS)
-        .map(|name| (name.as_str().to_owned(), stored_value(name)))
-        .collect()
+        Self(text.into())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.split_terminator('\n').filter_map(|line| line.split_once(": "))
+    }
+
+    /// Returns the number of stored bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn view(&self) -> Value {
+        let headers = self.iter().map(|(name, value)| (name.to_owned(), json!(value)));
+        Value::Object(Map::from_iter(headers))
+    }
+}
+
+impl From<Vec<(String, String)>> for LoggedHeaders {
+    fn from(headers: Vec<(String, String)>) -> Self {
+        let mut text = String::new();
+        for (name, value) in headers {
+            push_line(&mut text, &name, &value.replace('\n', " "));
+        }
+        Self(text.into())
+    }
+}
+
+impl Serialize for LoggedHeaders {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+fn push_line(text: &mut String, name: &str, value: &str) {
+    text.extend([name, ": ", value, "\n"]);
+}
+
+/// Returns the name of a method, which is allocated for unusual ones only.
+pub(crate) fn method_name(method: &Method) -> Cow<'static, str> {
+    let known = ["GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"];
+    let known = known.into_iter().find(|known| *known == method.as_str());
+    known.map_or_else(|| Cow::Owned(method.to_string()), Cow::Borrowed)
 }
 
 /// Truncates a text to the maximum stored length.
-pub(crate) fn truncate_text(text: &str) -> String {
+pub(crate) fn truncated(text: &str) -> &str {
     // A text has at most as many characters as bytes.
-    match text.len() <= MAX_TEXT_CHARS {
-        true => text.to_owned(),
-        false => text.chars().take(MAX_TEXT_CHARS).collect(),
+    if text.len() <= MAX_TEXT_CHARS {
+        return text;
     }
+    let end = text.char_indices().nth(MAX_TEXT_CHARS).map(|(end, _)| end);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 #[cfg(test)]

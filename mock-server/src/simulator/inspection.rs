@@ -30,7 +30,7 @@ pub(crate) struct WorkspaceView {
     reserved_usd: Option<Usd>,
     opening_usd: Option<Usd>,
     in_flight: usize,
-    concurrent_jobs: usize,
+    concurrent_jobs: u32,
     organization_wallet: OrganizationWallet,
     /// The balance of the wallet of the organization, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,16 +178,23 @@ impl Simulator {
         let state = &self.state;
         let account = state.ledger.account(&id);
         let amount = |of: fn(&ledger::Account) -> Usd| account.map(of);
+        let workspace = state.workspaces.get(&id);
+        let plan = workspace.map_or(Plan::Free, |workspace| workspace.plan.clone());
+        let organization_wallet =
+            workspace.map_or(OrganizationWallet::None, |workspace| workspace.organization_wallet);
         WorkspaceView {
-            kind: state.workspaces.get(&id).map(|workspace| workspace.kind),
-            plan: state.workspaces.plan(&id),
+            kind: workspace.map(|workspace| workspace.kind),
             available_usd: amount(|account| account.available),
             reserved_usd: amount(|account| account.reserved),
             opening_usd: amount(|account| account.opening),
             in_flight: state.jobs.in_flight(&id),
-            concurrent_jobs: state.concurrent_jobs(&id),
-            organization_wallet: state.organization_wallet(&id),
-            organization: state.ledger.organization_balance(&id),
+            concurrent_jobs: state.plan_limits.concurrent_jobs(&plan),
+            organization: match organization_wallet {
+                OrganizationWallet::None => None,
+                _ => state.ledger.organization_balance(&id),
+            },
+            organization_wallet,
+            plan,
             id,
         }
     }

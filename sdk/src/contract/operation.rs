@@ -33,12 +33,9 @@ impl Operation {
     pub fn route(host: Surface, method: &str, path: &str) -> Option<(Self, Vec<String>)> {
         Self::of_resource(path)
             .filter(|op| op.surface().includes(host) && op.method().as_str() == method)
-            .filter_map(|op| {
-                let (literals, values) = op.match_path(path)?;
-                Some((literals, op, values))
-            })
-            .max_by_key(|(literals, ..)| *literals)
-            .map(|(_, op, values)| (op, values))
+            .filter_map(|op| Some((op.literals_in(path)?, op)))
+            .max_by_key(|(literals, _)| *literals)
+            .map(|(_, op)| (op, op.values_in(path)))
     }
 
     /// Returns the operations whose paths have the same resource, which is never a placeholder.
@@ -119,25 +116,31 @@ impl Operation {
         PathError::SegmentCount { expected, actual }
     }
 
-    fn match_path(self, path: &str) -> Option<(usize, Vec<String>)> {
+    /// Returns how many segments of a path are literals of the operation's path; `None` if the paths
+    /// do not match.
+    fn literals_in(self, path: &str) -> Option<usize> {
         let mut literals = 0;
-        let mut values = Vec::new();
         let mut given = path.split('/');
         for part in self.path().split('/') {
-            let value = given.next()?;
-            if placeholder(part).is_some() {
-                if value.is_empty() {
-                    return None;
-                }
-                let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
-                values.push(decoded.unwrap_or(Cow::Borrowed(value)).into_owned());
-            } else if part == value {
-                literals += 1;
-            } else {
-                return None;
+            match given.next()? {
+                "" if placeholder(part).is_some() => return None,
+                _ if placeholder(part).is_some() => {}
+                value if value == part => literals += 1,
+                _ => return None,
             }
         }
-        given.next().is_none().then_some((literals, values))
+        given.next().is_none().then_some(literals)
+    }
+
+    /// Returns the values of the placeholders in a path that matches.
+    fn values_in(self, path: &str) -> Vec<String> {
+        let segments = self.path().split('/').zip(path.split('/'));
+        let values = segments.filter(|(part, _)| placeholder(part).is_some());
+        let decoded = values.map(|(_, value)| {
+            let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
+            decoded.unwrap_or(Cow::Borrowed(value)).into_owned()
+        });
+        decoded.collect()
     }
 }
 

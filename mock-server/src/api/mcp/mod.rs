@@ -14,14 +14,14 @@ mod tools;
 mod transport;
 
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderMap, Response};
 use serde_json::Value;
 
 use self::message::{Message, RpcError};
 use self::revision::Revision;
 use super::request::idempotency_key;
 use super::request_checks;
-use super::response::{Headers, error_response, json_response, set_header};
+use super::response::{REQUEST_ID, error_response, json_response, set_header};
 use crate::engine::keys::ApiKey;
 use crate::engine::{HostRequest, Hosts, State};
 
@@ -35,11 +35,11 @@ pub(in crate::api) struct McpRequest<'a> {
 }
 
 /// Responds to `POST {mcp_url}`. `headers` are the rate limit headers of the response.
-pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Response<Bytes> {
+pub(super) fn respond(request: &mut McpRequest<'_>, headers: HeaderMap) -> Response<Bytes> {
     let headers_and_body = request_checks::check_body(request.call)
         .and_then(|()| idempotency_key(request.call.request.headers()));
     if let Err(error) = headers_and_body {
-        return error_response(request.call.host, request.request_id, headers, &error);
+        return error_response(request.call.host, request.request_id, &headers, &error);
     }
     let http_request = &request.call.request;
     if let Err(rejected) = transport::check(http_request.headers(), request.hosts) {
@@ -74,12 +74,10 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Respon
 }
 
 /// Creates a `202` response without a body.
-fn accepted(request_id: &str, headers: &Headers) -> Response<Bytes> {
+fn accepted(request_id: &str, headers: HeaderMap) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = http::StatusCode::ACCEPTED;
-    set_header(&mut response, "x-svc-request-id", request_id);
-    for (name, value) in headers {
-        set_header(&mut response, name, value);
-    }
+    *response.headers_mut() = headers;
+    set_header(&mut response, REQUEST_ID, request_id);
     response
 }

@@ -4,11 +4,11 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::select;
 use tokio::sync::watch;
@@ -43,6 +43,7 @@ pub(super) async fn accept(
     mut stop: watch::Receiver<()>,
     log: Log,
 ) {
+    let handler = Arc::new(handler);
     let connections = Connections::default();
     let mut is_failing = false;
     let mut is_full = false;
@@ -65,9 +66,8 @@ pub(super) async fn accept(
                     ));
                 }
                 is_full = has_closed;
-                let served =
-                    serve(stream, peer, connection, handler.clone(), timeouts, stop.clone());
-                tokio::spawn(served);
+                let handler = Arc::clone(&handler);
+                tokio::spawn(serve(stream, peer, connection, handler, timeouts, stop.clone()));
             }
             Err(error) if is_connection_error(&error) => {}
             Err(error) => {
@@ -93,7 +93,7 @@ async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
     connection: Connection,
-    handler: RequestHandler,
+    handler: Arc<RequestHandler>,
     timeouts: Timeouts,
     mut stop: watch::Receiver<()>,
 ) {
@@ -101,16 +101,12 @@ async fn serve(
     let _ = stream.set_nodelay(true);
     let abort = AbortHandle::default();
     let own_replies = handler.own_replies();
-    let socket = Socket::new(stream, abort.clone(), connection.in_request(), timeouts, own_replies);
+    let socket = Socket::new(stream, abort.clone(), connection.activity(), timeouts, own_replies);
     let service = service_fn(|request| {
         let active = connection.start_request();
-        handler.clone().respond(peer.ip(), abort.clone(), active, request)
+        Arc::clone(&handler).respond(peer.ip(), abort.clone(), active, request)
     });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(timeouts.idle)
-        .serve_connection(socket, service);
-    let mut served = pin!(served);
+    let mut served = pin!(http1::Builder::new().serve_connection(socket, service));
     select! {
         // An error was caused by the client or by a fault.
         _ = served.as_mut() => {}

@@ -1,7 +1,7 @@
 //! The open connections of a listener, of which the oldest idle one is closed if there are too many.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -13,6 +13,8 @@ pub(super) struct Connections(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     state: Mutex<ConnectionTable>,
+    /// How often a connection became idle.
+    idle_count: AtomicU64,
     /// Notifies of a connection that ended or became idle.
     changed: Notify,
 }
@@ -20,32 +22,29 @@ struct Shared {
 #[derive(Default)]
 struct ConnectionTable {
     last_id: u64,
-    open: BTreeMap<u64, Activity>,
-    /// The idle connections, the longest idle first.
-    idle: BTreeMap<u64, u64>,
-    last_idle: u64,
+    open: BTreeMap<u64, Arc<Activity>>,
 }
 
-struct Activity {
+/// What an open connection does.
+#[derive(Default)]
+pub(super) struct Activity {
     /// The number of requests whose responses are not sent yet.
-    requests: usize,
-    /// The key in `idle`, if the connection is idle.
-    idle: Option<u64>,
-    close: Arc<Notify>,
+    requests: AtomicUsize,
+    /// The number of times that connections had become idle when this one did.
+    idle_since: AtomicU64,
+    close: Notify,
 }
 
 /// A connection, which is open until this is dropped.
 pub(super) struct Connection {
     id: u64,
-    close: Arc<Notify>,
-    in_request: Arc<AtomicBool>,
+    activity: Arc<Activity>,
     connections: Connections,
 }
 
 /// A request that is handled, and whose response is sent, until this is dropped.
 pub(super) struct ActiveRequest {
-    id: u64,
-    in_request: Arc<AtomicBool>,
+    activity: Arc<Activity>,
     connections: Connections,
 }
 
@@ -71,10 +70,15 @@ impl Connections {
 
     fn add(&self, state: &mut ConnectionTable) -> Connection {
         state.last_id += 1;
-        let (id, close) = (state.last_id, Arc::new(Notify::new()));
-        state.open.insert(id, Activity { requests: 0, idle: None, close: Arc::clone(&close) });
-        state.set_idle(id);
-        Connection { id, close, in_request: Arc::default(), connections: self.clone() }
+        let (id, activity) = (state.last_id, Arc::new(Activity::default()));
+        self.set_idle(&activity);
+        state.open.insert(id, Arc::clone(&activity));
+        Connection { id, activity, connections: self.clone() }
+    }
+
+    fn set_idle(&self, activity: &Activity) {
+        let count = self.0.idle_count.fetch_add(1, Ordering::Relaxed);
+        activity.idle_since.store(count, Ordering::Relaxed);
     }
 
     /// Waits until all connections have ended.
@@ -94,24 +98,11 @@ impl Connections {
 }
 
 impl ConnectionTable {
-    fn set_idle(&mut self, id: u64) {
-        self.last_idle += 1;
-        let key = self.last_idle;
-        if let Some(activity) = self.open.get_mut(&id) {
-            activity.idle = Some(key);
-            self.idle.insert(key, id);
-        }
-    }
-
-    fn set_busy(&mut self, id: u64) {
-        if let Some(key) = self.open.get_mut(&id).and_then(|activity| activity.idle.take()) {
-            self.idle.remove(&key);
-        }
-    }
-
     /// Asks the longest idle connection to close. It no longer counts.
     fn close_longest_idle(&mut self) -> bool {
-        let Some((_, id)) = self.idle.pop_first() else { return false };
+        let idle = self.open.iter().filter(|(_, activity)| !activity.is_in_request());
+        let longest = idle.min_by_key(|(_, activity)| activity.idle_since.load(Ordering::Relaxed));
+        let Some(id) = longest.map(|(id, _)| *id) else { return false };
         if let Some(activity) = self.open.remove(&id) {
             activity.close.notify_one();
         }
@@ -119,53 +110,41 @@ impl ConnectionTable {
     }
 }
 
+impl Activity {
+    /// Returns whether a request is handled.
+    pub(super) fn is_in_request(&self) -> bool {
+        self.requests.load(Ordering::Acquire) > 0
+    }
+}
+
 impl Connection {
     /// Waits until the connection is to be closed, because there are too many.
     pub(super) async fn closed(&self) {
-        self.close.notified().await;
+        self.activity.close.notified().await;
     }
 
-    /// Returns whether a request is handled, now and later.
-    pub(super) fn in_request(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.in_request)
+    pub(super) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
     }
 
     /// Records that a request is handled.
     pub(super) fn start_request(&self) -> ActiveRequest {
-        let mut state = self.connections.lock();
-        state.set_busy(self.id);
-        if let Some(activity) = state.open.get_mut(&self.id) {
-            activity.requests += 1;
-        }
-        self.in_request.store(true, Ordering::Release);
-        let in_request = self.in_request();
-        ActiveRequest { id: self.id, in_request, connections: self.connections.clone() }
+        self.activity.requests.fetch_add(1, Ordering::Release);
+        ActiveRequest { activity: self.activity(), connections: self.connections.clone() }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let mut state = self.connections.lock();
-        state.set_busy(self.id);
-        state.open.remove(&self.id);
-        drop(state);
+        self.connections.lock().open.remove(&self.id);
         self.connections.0.changed.notify_one();
     }
 }
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        let mut state = self.connections.lock();
-        let left = state.open.get_mut(&self.id).map(|activity| {
-            activity.requests = activity.requests.saturating_sub(1);
-            activity.requests
-        });
-        if left.is_none_or(|left| left == 0) {
-            self.in_request.store(false, Ordering::Release);
-        }
-        if left == Some(0) {
-            state.set_idle(self.id);
-            drop(state);
+        self.connections.set_idle(&self.activity);
+        if self.activity.requests.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.connections.0.changed.notify_one();
         }
     }

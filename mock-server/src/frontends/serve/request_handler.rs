@@ -51,7 +51,6 @@ type PageBody = axum::body::Body;
 type PageBody = http_body_util::Empty<Bytes>;
 
 /// The handler of all requests of one listener.
-#[derive(Clone)]
 pub(super) struct RequestHandler {
     host: Host,
     own_replies: OwnReplies,
@@ -119,7 +118,7 @@ impl RequestHandler {
 
     /// Responds to a request. The response is active until its body is sent.
     pub(super) async fn respond(
-        self,
+        self: Arc<Self>,
         peer: IpAddr,
         abort: AbortHandle,
         active: ActiveRequest,
@@ -164,7 +163,7 @@ impl RequestHandler {
     }
 
     async fn answer(
-        self,
+        &self,
         peer: IpAddr,
         abort: AbortHandle,
         request: hyper::Request<Incoming>,

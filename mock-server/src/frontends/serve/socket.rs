@@ -12,23 +12,36 @@ use http::StatusCode;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::Timeouts;
+use super::connections::Activity;
 use super::own_replies::OwnReplies;
+use crate::clock::runtime_now;
 
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
     abort: AbortHandle,
     /// Whether a request is handled, so that what is read does not begin another one.
-    in_request: Arc<AtomicBool>,
+    activity: Arc<Activity>,
     timeouts: Timeouts,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Ends when the head of a request that has begun must be complete.
-    head_deadline: Option<Pin<Box<Sleep>>>,
+    /// What is awaited until when, unless a request is handled.
+    awaited: Option<(Awaited, Instant)>,
+    /// Ends at the latest when `awaited` does. It is rarely set, as that costs more than a request.
+    timer: Pin<Box<Sleep>>,
     own_replies: OwnReplies,
     /// The rest of the response to a request that could not be parsed.
     error: Bytes,
+}
+
+/// What a client is to send next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    /// The first byte of a request.
+    Request,
+    /// The rest of the head of a request.
+    Head,
 }
 
 /// Aborts a connection after all written bytes have been passed to the system.
@@ -49,17 +62,18 @@ impl Socket {
     pub(super) fn new(
         stream: TcpStream,
         abort: AbortHandle,
-        in_request: Arc<AtomicBool>,
+        activity: Arc<Activity>,
         timeouts: Timeouts,
         own_replies: OwnReplies,
     ) -> Self {
         Self {
             inner: TokioIo::new(stream),
             abort,
-            in_request,
+            activity,
             timeouts,
             stalled: None,
-            head_deadline: None,
+            awaited: None,
+            timer: Box::pin(sleep(timeouts.idle)),
             own_replies,
             error: Bytes::new(),
         }
@@ -118,14 +132,30 @@ impl Read for Socket {
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
-        if self.in_request.load(Ordering::Acquire) {
-            self.head_deadline = None;
-        } else if read.is_ready() {
-            let limit = self.timeouts.head;
-            self.head_deadline.get_or_insert_with(|| Box::pin(sleep(limit)));
-        } else if let Some(deadline) = &mut self.head_deadline {
-            ready!(deadline.as_mut().poll(cx));
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        if self.activity.is_in_request() {
+            self.awaited = None;
+            return read;
+        }
+        let (awaited, limit) = match (read.is_ready(), self.awaited) {
+            (true, _) | (false, Some((Awaited::Head, _))) => (Awaited::Head, self.timeouts.head),
+            (false, _) => (Awaited::Request, self.timeouts.idle),
+        };
+        let deadline = match self.awaited {
+            Some((same, deadline)) if same == awaited => deadline,
+            _ => runtime_now() + limit,
+        };
+        self.awaited = Some((awaited, deadline));
+        if read.is_ready() {
+            return read;
+        }
+        if self.timer.deadline() > deadline {
+            self.timer.as_mut().reset(deadline);
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            if deadline <= runtime_now() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            self.timer.as_mut().reset(deadline);
         }
         read
     }
