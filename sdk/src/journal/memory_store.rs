@@ -157,7 +157,7 @@ impl MemoryStore {
             if !totals.fits(reservation) {
                 return Begun::OverBudget(*totals);
             }
-            totals.replace(Hold::default(), hold);
+            totals.hold.replace(Hold::default(), hold);
         }
         let begun_at = self.now();
         let intent = MemoryIntent {
@@ -199,7 +199,7 @@ impl MemoryStore {
         if let Some(reservation) = &intent.begun.reservation {
             let name = (intent.begun.namespace.clone(), reservation.budget.clone());
             let totals = state.budgets.entry(name).or_default();
-            totals.replace(before, intent.hold);
+            totals.hold.replace(before, intent.hold);
             totals.is_stopped |= change.stops_budget;
         }
         Ok(())
