@@ -4,11 +4,11 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use super::active_intent::{captured, change, reserved};
+use super::active_intent::{captured, change, released, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
 use super::intents::Intents;
-use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
-use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, StoredIntent, SubmissionKey};
+use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, ResourceKind};
+use super::store::{IntentId, Owner, Phase, StoreError, StoredIntent, SubmissionKey};
 use super::{Journal, in_time};
 use crate::contract::Operation;
 use crate::error::Result;
@@ -237,11 +237,7 @@ impl Journal {
             return Err(StoreError::not_owner().into());
         }
         let change = match settled {
-            Settled::NotExecuted => {
-                let reason = ReleaseReason::Settled;
-                let released = Record::Released(Released { reason, code: None });
-                Change { hold: Some(Hold::default()), ..change(&released) }
-            }
+            Settled::NotExecuted => released(ReleaseReason::Settled, None),
             Settled::Executed { kind, id, charge_usd } => {
                 let accepted =
                     Record::Accepted(Receipt { kind, id, request_id: None, price_usd: charge_usd });

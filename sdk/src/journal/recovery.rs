@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::active_intent::{ActiveIntent, change, reserved, unknown};
+use super::active_intent::{ActiveIntent, released, reserved, unknown};
 use super::decision::undecided_reason;
 use super::error::Undecided;
 use super::fingerprint::key_fingerprint;
 use super::intents::Intents;
-use super::record::{Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::record::{Intent, ReleaseReason, ResourceKind};
 use super::start::undecided;
-use super::store::{Change, Hold, IntentId, Owner, StoreError};
+use super::store::{IntentId, Owner};
 use super::{Journal, in_time};
 use crate::call::clock::{self, Instant};
 use crate::call::job_search::find_job;
@@ -213,7 +213,8 @@ impl<S: ClientSurface> Client<S> {
             journal.mark_unknown(&intent).await;
             Recovered::Undecided(undecided(&intent, reason))
         } else {
-            journal.release(&intent).await?;
+            let released = released(ReleaseReason::Refused, None);
+            in_time(journal.shared.store.append(id, &released)).await?;
             return Ok(Found::Nothing);
         };
         Ok(Found::Recovered(Box::new(recovered)))
@@ -274,14 +275,6 @@ impl<S: ClientSurface> Client<S> {
 }
 
 impl Journal {
-    /// Releases an intent of this process of which nothing was carried out.
-    async fn release(&self, intent: &Intent) -> Result<(), StoreError> {
-        let released = Released { reason: ReleaseReason::Refused, code: None };
-        let hold = reserved(intent).map(|_| Hold::default());
-        let change = Change { hold, ..change(&Record::Released(released)) };
-        in_time(self.shared.store.append(&intent.stored.id, &change)).await
-    }
-
     /// Moves what an intent of this process reserved to what is undecided. If that fails, it stays
     /// reserved, which limits as much.
     async fn mark_unknown(&self, intent: &Intent) {
