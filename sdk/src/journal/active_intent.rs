@@ -20,14 +20,14 @@ use crate::types::{IdempotencyKey, Usd};
 /// An intent that this process works on.
 #[derive(Debug)]
 pub(crate) struct ActiveIntent {
-    mark: ActiveMark,
+    pub(super) mark: ActiveMark,
     /// By the clock of this process, which counts its age from then on.
-    begun_at: SystemTime,
-    facts: Facts,
-    submission_id: Option<String>,
-    earlier: EarlierAttempts,
-    is_resumed: bool,
-    state: Mutex<IntentProgress>,
+    pub(super) begun_at: SystemTime,
+    pub(super) facts: Facts,
+    pub(super) submission_id: Option<String>,
+    pub(super) earlier: EarlierAttempts,
+    pub(super) is_resumed: bool,
+    pub(super) state: Mutex<IntentProgress>,
 }
 
 #[derive(Debug)]
@@ -57,25 +57,6 @@ pub(super) enum IntentStep {
 }
 
 impl ActiveIntent {
-    pub(super) fn new(
-        mark: ActiveMark,
-        facts: Facts,
-        submission_id: Option<String>,
-        earlier: EarlierAttempts,
-        begun_at: SystemTime,
-        state: IntentProgress,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            mark,
-            begun_at,
-            is_resumed: !matches!(state.step, IntentStep::Planned(_)),
-            facts,
-            submission_id,
-            earlier,
-            state: Mutex::new(state),
-        })
-    }
-
     /// An intent that was accepted, or `None` if it has no readable receipt.
     pub(super) fn existing(journal: &Journal, intent: &Intent) -> Option<Arc<Self>> {
         let progress = &intent.progress;
@@ -93,17 +74,21 @@ impl ActiveIntent {
         step: IntentStep,
         guard: Option<OwnedMutexGuard<()>>,
     ) -> Option<Arc<Self>> {
-        let facts = intent.facts.clone()?;
-        let state = IntentProgress {
-            step,
-            attempt: intent.progress.attempt,
-            reserved: reserved(intent),
-            accepted: intent.progress.accepted.clone(),
-            guard,
-        };
-        let submission_id = intent.stored.submission_id.clone();
-        let mark = journal.mark(&intent.stored.id);
-        Some(Self::new(mark, facts, submission_id, earlier, intent.begun_at_by_this_clock(), state))
+        Some(Arc::new(Self {
+            mark: journal.mark(&intent.stored.id),
+            begun_at: intent.begun_at_by_this_clock(),
+            facts: intent.facts.clone()?,
+            submission_id: intent.stored.submission_id.clone(),
+            earlier,
+            is_resumed: true,
+            state: Mutex::new(IntentProgress {
+                step,
+                attempt: intent.progress.attempt,
+                reserved: reserved(intent),
+                accepted: intent.progress.accepted.clone(),
+                guard,
+            }),
+        }))
     }
 
     pub(crate) fn id(&self) -> &IntentId {

@@ -19,8 +19,7 @@ use crate::contract::{Operation, Surface};
 use crate::debug_fields::debug_fields;
 use crate::error::Result;
 use crate::handle::{
-    ActionRun, AgentRun, FormatRun, Handle, JobHandle, QueueHandle, Resource, RunHandle,
-    TopUpHandle,
+    ActionRun, AgentRun, FormatRun, Handle, JobHandle, QueueHandle, RunHandle, TopUpHandle,
 };
 use crate::surface::ClientSurface;
 use crate::types::Usd;
@@ -79,17 +78,6 @@ pub struct Skipped {
 }
 
 impl<S: ClientSurface> Recovery<S> {
-    fn new(client: &Client<S>) -> Self {
-        let journal = client.core.journal.as_ref();
-        Self {
-            client: client.clone(),
-            intents: journal.map(|journal| Intents::new(journal, false)),
-            in_progress: VecDeque::new(),
-            looks_again_at: None,
-            skipped: Skipped::default(),
-        }
-    }
-
     /// Returns the next submission, or `None` after the last.
     ///
     /// # Errors
@@ -221,20 +209,14 @@ impl<S: ClientSurface> Client<S> {
     }
 
     fn recovered(&self, kind: ResourceKind, id: String, intent: Arc<ActiveIntent>) -> Recovered<S> {
-        fn restore<R: Resource>(
-            client: &Client<impl ClientSurface>,
-            id: String,
-            intent: Arc<ActiveIntent>,
-        ) -> Handle<R> {
-            Handle::restore(&client.core, id, intent)
-        }
+        let core = &self.core;
         match kind {
-            ResourceKind::Job => Recovered::Job(restore(self, id, intent)),
-            ResourceKind::ActionRun => Recovered::ActionRun(restore(self, id, intent)),
-            ResourceKind::FormatRun => Recovered::FormatRun(restore(self, id, intent)),
-            ResourceKind::AgentRun => Recovered::AgentRun(restore(self, id, intent)),
-            ResourceKind::Queue => Recovered::Queue(restore(self, id, intent)),
-            ResourceKind::TopUp => Recovered::TopUp(restore(self, id, intent)),
+            ResourceKind::Job => Recovered::Job(Handle::restore(core, id, intent)),
+            ResourceKind::ActionRun => Recovered::ActionRun(Handle::restore(core, id, intent)),
+            ResourceKind::FormatRun => Recovered::FormatRun(Handle::restore(core, id, intent)),
+            ResourceKind::AgentRun => Recovered::AgentRun(Handle::restore(core, id, intent)),
+            ResourceKind::Queue => Recovered::Queue(Handle::restore(core, id, intent)),
+            ResourceKind::TopUp => Recovered::TopUp(Handle::restore(core, id, intent)),
         }
     }
 
@@ -264,7 +246,13 @@ impl<S: ClientSurface> Client<S> {
     /// # }
     /// ```
     pub fn recover(&self) -> Recovery<S> {
-        Recovery::new(self)
+        Recovery {
+            client: self.clone(),
+            intents: self.core.journal.as_ref().map(|journal| Intents::new(journal, false)),
+            in_progress: VecDeque::new(),
+            looks_again_at: None,
+            skipped: Skipped::default(),
+        }
     }
 
     /// Waits until every submit that was sent through the journal has its receipt, also those whose

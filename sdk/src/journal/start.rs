@@ -1,7 +1,7 @@
 //! The beginning of a submit: whether its request is sent, and under which key.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
@@ -198,15 +198,21 @@ impl Journal {
             facts: facts.to_json(),
             reservation: cost.reservation,
         };
-        let state = IntentProgress {
-            step: IntentStep::Planned(Box::new(intent.clone())),
-            attempt: 0,
-            reserved,
-            accepted: None,
-            guard,
-        };
-        let mark = self.mark(&intent.id);
-        Ok(ActiveIntent::new(mark, facts, submission_id, earlier, clock::wall(), state))
+        Ok(Arc::new(ActiveIntent {
+            mark: self.mark(&intent.id),
+            begun_at: clock::wall(),
+            facts,
+            submission_id,
+            earlier,
+            is_resumed: false,
+            state: Mutex::new(IntentProgress {
+                step: IntentStep::Planned(Box::new(intent)),
+                attempt: 0,
+                reserved,
+                accepted: None,
+                guard,
+            }),
+        }))
     }
 
     /// Returns an intent whose request is sent again, or `None` if its facts cannot be read.
