@@ -71,17 +71,6 @@ async fn what_it_says_late_changes_no_budget() {
     assert_eq!((totals.hold.captured, totals.hold.reserved), (charge, Usd::ZERO));
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_a_process_works_on_is_not_settled_by_hand() {
-    let journal = Journal::with_store(MemoryStore::new());
-    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let call = tokio::spawn(retry_music(&script, &journal).into_future());
-    clock::sleep(Duration::from_secs(1)).await;
-    let id = journal.find("", "order-1").await.unwrap().unwrap().id;
-    journal.settle(&id, Settled::NotExecuted).await.unwrap_err();
-    assert_eq!(call.await.unwrap().unwrap().id().as_str(), "job_1");
-}
-
 /// A refusal that the other process met may be one that this process does not meet.
 #[tokio::test(start_paused = true)]
 async fn it_does_not_repeat_what_the_other_has_released() {
