@@ -23,7 +23,6 @@ struct Wrapped<T> {
     data: Option<T>,
 }
 
-/// The body of an error.
 #[derive(Deserialize)]
 pub(crate) struct ErrorEnvelope {
     pub(crate) error: ErrorBody,
@@ -98,7 +97,6 @@ impl RawResponse {
         })
     }
 
-    /// Returns the error of a receipt that has no id.
     pub(crate) fn missing_id(&self) -> Error {
         let reason = "missing the id of the submitted resource";
         self.decode_error("data".to_owned(), reason.to_owned())

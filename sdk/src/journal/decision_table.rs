@@ -330,7 +330,6 @@ fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) ->
     compared
 }
 
-/// Returns all pairs of one of each.
 fn pairs<'a, A, B>(first: &'a [A], second: &'a [B]) -> Vec<(&'a A, &'a B)> {
     first.iter().flat_map(|one| second.iter().map(move |other| (one, other))).collect()
 }

@@ -23,7 +23,6 @@ pub(crate) struct Facts {
     pub(crate) idempotency_key: IdempotencyKey,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) is_key_chosen: bool,
-    /// Whether the service documents that it recognizes the key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) is_key_documented: bool,
     /// Whether the service recognizes the key for as long as what was submitted exists.

@@ -15,7 +15,6 @@ const BUDGET: &str = "images";
 const LIMIT: Usd = Usd::from_micros(2_000);
 const STEPS: usize = 12;
 
-/// A `begin` that was called.
 struct BegunIntent {
     new: NewIntent,
     is_acknowledged: bool,

@@ -40,7 +40,6 @@ pub(super) fn is_header_text(text: &[u8]) -> bool {
     field::<String>(text, "journal").as_deref() == Some(FORMAT)
 }
 
-/// Returns the submission that the text of a line names.
 pub(super) fn submission(text: &[u8]) -> Option<SubmissionKey> {
     Some(SubmissionKey {
         namespace: field(text, "namespace")?,
@@ -98,7 +97,6 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Creates the first line of a file.
     pub(super) fn header(file: FileInfo) -> Self {
         Self { journal: Some(FORMAT.to_owned()), file: Some(file), ..Self::new() }
     }
@@ -108,12 +106,10 @@ impl Line {
         Self { v: VERSION, ..Self::default() }
     }
 
-    /// Creates an empty line of an intent.
     pub(super) fn of_intent(number: u64, id: &str) -> Self {
         Self { number: Some(number), id: Some(id.to_owned()), ..Self::new() }
     }
 
-    /// Returns whether it is the first line of a file.
     pub(super) fn is_header(&self) -> bool {
         self.journal.as_deref() == Some(FORMAT)
     }

@@ -18,7 +18,6 @@ pub(super) const CHUNK: usize = 64 * 1024;
 /// How much is read at a time for a single line.
 const LINE_CHUNK: usize = 1024;
 
-/// The log and its index.
 #[derive(Debug)]
 pub(super) struct Log {
     disk: Arc<dyn Disk>,
