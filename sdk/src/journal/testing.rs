@@ -138,22 +138,29 @@ pub async fn run_concurrent_calls(source: &impl StoreSource) {
     }
 }
 
-fn concurrent_intent(number: usize) -> NewIntent {
+fn concurrent_intent(number: u32) -> NewIntent {
     let has_budget = number < 20;
     let submission_id = if has_budget { format!("order-{number}") } else { "message".to_owned() };
+    let reservation = has_budget.then(|| Reservation {
+        budget: BUDGETS[0].to_owned(),
+        amount: Usd::from_micros(300),
+        limit: LIMIT,
+    });
+    NewIntent { reservation, ..intent(number, &submission_id) }
+}
+
+/// Returns the first intent of a submission, with a number as its id.
+#[must_use]
+pub fn intent(number: u32, submission_id: &str) -> NewIntent {
     NewIntent {
-        id: intent_id(number),
+        id: IntentId::new(format!("{number:032x}")),
         namespace: NAMESPACES[0].to_owned(),
         account: String::new(),
-        submission_id: Some(submission_id),
+        submission_id: Some(submission_id.to_owned()),
         generation: 1,
         is_permanent: false,
         facts: "{}".to_owned(),
-        reservation: has_budget.then(|| Reservation {
-            budget: BUDGETS[0].to_owned(),
-            amount: Usd::from_micros(300),
-            limit: LIMIT,
-        }),
+        reservation: None,
     }
 }
 
