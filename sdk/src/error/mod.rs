@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::kind::ErrorKind;
-use crate::call::key_provider::KeyProviderError;
-use crate::call::raw_response::RawResponse;
+use crate::call::RawResponse;
+use crate::call::credentials::KeyProviderError;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::progress::DownloadedFile;
 use crate::journal::error::JournalError;
@@ -78,83 +78,53 @@ pub enum ResourceRef {
     TopUp(TopUpId),
 }
 
-/// What [`ErrorKind`] tells apart, with its data.
 #[derive(Debug)]
 pub(crate) enum Kind {
+    /// The configuration of the client is not valid.
     Configuration(String),
     /// The API key could not be read; nothing was sent with it.
-    KeyProvider {
-        source: KeyProviderError,
-    },
+    KeyProvider { source: KeyProviderError },
     /// A field is not valid; nothing was sent.
     Invalid(InvalidField),
     /// The output schema is outside the supported subset; nothing was sent.
     Schema(OutputSchemaError),
     /// The request got no complete response.
     Transport(TransportError),
-    Api {
-        status: u16,
-        body: Box<ErrorBody>,
-        retry_after: Option<Duration>,
-    },
-    NoEnvelope {
-        status: u16,
-        snippet: String,
-        retry_after: Option<Duration>,
-    },
+    /// The service answered with an error envelope.
+    Api { status: u16, body: Box<ErrorBody>, retry_after: Option<Duration> },
+    /// An error status without an envelope.
+    NoEnvelope { status: u16, snippet: String, retry_after: Option<Duration> },
+    /// The journal kept the submit from being sent, or failed.
     Journal(JournalError),
     /// A success whose body is not JSON: cut off, or not from the service.
-    NotJson {
-        status: u16,
-        snippet: String,
-    },
+    NotJson { status: u16, snippet: String },
     /// A success whose body is JSON of another shape.
-    Decode {
-        status: u16,
-        path: String,
-        reason: String,
-        snippet: String,
-    },
+    Decode { status: u16, path: String, reason: String, snippet: String },
     /// A page of a list that names its own cursor as the next one.
-    RepeatedCursor {
-        cursor: String,
-    },
+    RepeatedCursor { cursor: String },
     /// The key's request budget is used up, as the service's headers say; nothing was sent.
-    RateLimitExhausted {
-        retry_after: Duration,
-    },
-    Timeout {
-        timeout: Duration,
-        sent: bool,
-        last: Option<Box<Error>>,
-    },
-    JobEnded {
-        status: JobStatus,
-        body: Option<Box<ErrorBody>>,
-    },
-    RunEnded {
-        receipt: Box<RunReceipt>,
-    },
-    TopUpEnded {
-        status: String,
-    },
+    RateLimitExhausted { retry_after: Duration },
+    /// The time limit of the call passed.
+    Timeout { timeout: Duration, sent: bool, last: Option<Box<Error>> },
+    /// The job ended without a result.
+    JobEnded { status: JobStatus, body: Option<Box<ErrorBody>> },
+    /// The run ended without completing.
+    RunEnded { receipt: Box<RunReceipt> },
+    /// The top-up ended without being paid.
+    TopUpEnded { status: String },
     /// The queue ended with a status that this version does not know.
-    QueueEnded {
-        queue: Box<Queue>,
-    },
+    QueueEnded { queue: Box<Queue> },
     /// The status was terminal, but the result says that the job or run is still in progress.
-    NotFinished {
-        status: String,
-    },
+    NotFinished { status: String },
     /// The time limit of the wait passed; the resource goes on.
     WaitTimeout {
         timeout: Duration,
         /// Why the latest poll failed, if it did.
         last_poll: Option<Arc<Error>>,
     },
-    PollFailed {
-        source: Arc<Error>,
-    },
+    /// The status could not be read.
+    PollFailed { source: Arc<Error> },
+    /// An artifact could not be downloaded.
     Download {
         /// The artifact's identifier or its position, such as `artifact art_1`.
         artifact: String,
@@ -164,18 +134,11 @@ pub(crate) enum Kind {
         source: Option<Box<Error>>,
     },
     /// Some artifacts of a result could not be downloaded.
-    IncompleteDownload {
-        files: Vec<DownloadedFile>,
-        errors: Vec<Error>,
-    },
-    File {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    IncompleteDownload { files: Vec<DownloadedFile>, errors: Vec<Error> },
+    /// A file could not be written.
+    File { path: PathBuf, source: std::io::Error },
     /// The writer that a download was given failed.
-    Write {
-        source: std::io::Error,
-    },
+    Write { source: std::io::Error },
 }
 
 impl Error {

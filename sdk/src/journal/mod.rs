@@ -119,7 +119,6 @@ pub(crate) mod error;
 mod file_store;
 mod fingerprint;
 mod import;
-mod intents;
 mod memory_store;
 mod record;
 mod recovery;

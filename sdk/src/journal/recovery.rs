@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::active_intent::{ActiveIntent, released, reserved, unknown};
 use super::decision::undecided_reason;
+use super::entry::Intents;
 use super::error::Undecided;
 use super::fingerprint::key_fingerprint;
-use super::intents::Intents;
 use super::record::{Intent, ReleaseReason, ResourceKind};
 use super::start::undecided;
 use super::store::{IntentId, Owner};

@@ -8,7 +8,7 @@ use http::header::{HeaderMap, HeaderValue};
 use tracing::Span;
 use url::Url;
 
-use super::error_type::error_type;
+use super::observer::error_type;
 use super::redact::{format_body, format_headers, format_query, redact};
 use crate::call::base_url::BaseUrl;
 use crate::call::request::Request;

@@ -1,6 +1,5 @@
 //! A store in files.
 
-mod compaction;
 mod disk;
 mod folder;
 mod index;
