@@ -123,8 +123,7 @@ pub mod transport;
 
 #[cfg(feature = "client")]
 pub use self::{
-    call::api_key::ApiKey,
-    call::key_provider::{KeyFuture, KeyProvider, KeyProviderError},
+    call::credentials::{ApiKey, KeyFuture, KeyProvider, KeyProviderError},
     call::retry::RetryPolicy,
     call::{Call, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response},
     client::{Client, ClientBuilder},

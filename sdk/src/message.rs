@@ -17,8 +17,7 @@ use crate::contract::{Operation, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
-    ActiveIntent, CostFuture, ExpectedCost, IntentId, Journal, JournaledRequest, Receipt,
-    ResourceKind, Reuse, Start,
+    ActiveIntent, CostFuture, ExpectedCost, IntentId, Journal, Receipt, ResourceKind, Reuse, Start,
 };
 use crate::surface::Developer;
 use crate::types::{ErrorBody, IdempotencyKey, Usd};
@@ -142,15 +141,13 @@ impl MessageChannel {
     ) -> Result<MessageStart> {
         check_submission_id(submission.submission_id)?;
         let MessageSubmission { path, body, chosen_key, .. } = submission;
-        let request = journaled_request(&self.core, OPERATION.name(), path, body, *chosen_key);
-        let request = JournaledRequest {
-            submission_id: submission.submission_id.map(str::to_owned),
-            reuse: submission.reuse,
-            is_key_chosen: chosen_key.is_some(),
-            is_key_documented: submission.is_key_documented,
-            notes: submission.notes.clone(),
-            ..request.await?
-        };
+        let mut request =
+            journaled_request(&self.core, OPERATION.name(), path, body, *chosen_key).await?;
+        request.submission_id = submission.submission_id.map(str::to_owned);
+        request.reuse = submission.reuse;
+        request.facts.is_key_chosen = chosen_key.is_some();
+        request.facts.is_key_documented = submission.is_key_documented;
+        request.facts.notes = submission.notes.clone();
         let deadline = Deadline::after(self.core.timeout);
         let no_cost = || -> CostFuture<'_> { Box::pin(async { Ok(ExpectedCost::default()) }) };
         Ok(match Box::pin(journal.start(request, &deadline, &no_cost)).await? {

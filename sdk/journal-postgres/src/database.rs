@@ -31,35 +31,40 @@ impl Database {
         connection.map_err(|error| StoreError::failed("cannot connect to the database", error))
     }
 
-    /// Executes a statement in a transaction of its own, in one round trip. `action` is the message of
-    /// the error.
+    /// Executes a statement in a transaction of its own, in one round trip, and reads its rows. `action` is
+    /// the message of the error.
     ///
     /// It is executed again only if the server says that it has undone it, because of others: whether a
     /// statement was executed whose response is lost is for the caller to find out.
-    pub(crate) async fn query(
+    pub(crate) async fn query<T>(
         &self,
         action: &'static str,
         sql: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<Vec<Row>, StoreError> {
+        read: impl Fn(&Row) -> Result<T, Error>,
+    ) -> Result<Vec<T>, StoreError> {
         let connection = self.connection().await?;
         let mut attempts = 1;
         loop {
             match connection.query_typed(sql, parameters).await {
                 Err(error) if is_conflict(&error) && attempts < MAX_ATTEMPTS => attempts += 1,
-                result => return result.map_err(|error| database_error(action, error)),
+                result => {
+                    let rows = result.and_then(|rows| rows.iter().map(&read).collect());
+                    return rows.map_err(|error| database_error(action, error));
+                }
             }
         }
     }
 
     /// Executes a statement whose result is one row, as [`query`](Self::query) does.
-    pub(crate) async fn query_one(
+    pub(crate) async fn query_one<T>(
         &self,
         action: &'static str,
         sql: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<Row, StoreError> {
-        let rows = self.query(action, sql, parameters).await?;
+        read: impl Fn(&Row) -> Result<T, Error>,
+    ) -> Result<T, StoreError> {
+        let rows = self.query(action, sql, parameters, read).await?;
         rows.into_iter().next().ok_or_else(|| StoreError::message(action))
     }
 }

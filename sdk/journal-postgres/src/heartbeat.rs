@@ -8,10 +8,9 @@ use std::time::Duration;
 use svc_sdk::journal::StoreError;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::database::{Database, Parameter, database_error};
+use crate::database::{Database, Parameter};
 
 const WRITE: &str = "cannot write the owner of the journal to the database";
 
@@ -33,8 +32,7 @@ impl Heartbeat {
         let millis = owner_timeout.as_secs_f64() * 1000.0;
         let sql = &database.statements.add_owner;
         let parameters: [Parameter<'_>; 1] = [(&millis, Type::FLOAT8)];
-        let row = database.query_one(WRITE, sql, &parameters).await?;
-        let owner: String = row.try_get(0).map_err(|it| database_error(WRITE, it))?;
+        let owner = database.query_one(WRITE, sql, &parameters, |row| row.try_get(0)).await?;
         let (task, dropped) = oneshot::channel();
         let row = Arc::new(OwnerRow { database, owner, millis });
         let pause = owner_timeout / WRITES_PER_TIMEOUT;
@@ -49,7 +47,7 @@ impl Heartbeat {
 
     /// Writes the row now.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
-        self.row.refresh().await.map(drop)
+        self.row.refresh().await
     }
 }
 
@@ -67,7 +65,7 @@ async fn refresh_until(
     while timeout(pause, &mut dropped).await.is_err() {
         // A connection that hangs must not keep the next one from being tried.
         match timeout(pause, row.refresh()).await {
-            Ok(Ok(_)) => {}
+            Ok(Ok(())) => {}
             Ok(Err(error)) => warn(&error),
             Err(elapsed) => warn(&elapsed),
         }
@@ -78,17 +76,16 @@ async fn refresh_until(
 }
 
 impl OwnerRow {
-    async fn refresh(&self) -> Result<Vec<Row>, StoreError> {
+    async fn refresh(&self) -> Result<(), StoreError> {
         let sql = &self.database.statements.refresh_owner;
         let parameters: [Parameter<'_>; 2] =
             [(&self.millis, Type::FLOAT8), (&self.owner, Type::TEXT)];
-        self.database.query(WRITE, sql, &parameters).await
+        self.database.query(WRITE, sql, &parameters, |_| Ok(())).await.map(drop)
     }
 
-    async fn remove(&self) -> Result<Vec<Row>, StoreError> {
+    async fn remove(&self) -> Result<(), StoreError> {
         let sql = &self.database.statements.remove_owner;
-        let parameters: [Parameter<'_>; 1] = [(&self.owner, Type::TEXT)];
-        self.database.query(WRITE, sql, &parameters).await
+        self.database.query(WRITE, sql, &[(&self.owner, Type::TEXT)], |_| Ok(())).await.map(drop)
     }
 }
 

@@ -51,7 +51,6 @@ mod database;
 mod heartbeat;
 mod migrations;
 mod options;
-mod row;
 mod statements;
 mod store;
 

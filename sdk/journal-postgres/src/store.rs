@@ -6,16 +6,16 @@ use std::time::{Duration, SystemTime};
 
 use deadpool_postgres::Pool;
 use svc_sdk::journal::store::{
-    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, OwnerCalls, Store,
-    StoreError, StoreFuture, StoredIntent, SubmissionKey,
+    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
+    OwnerCalls, Phase, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
 };
+use svc_sdk::types::Usd;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
-use crate::database::{Database, Parameter, database_error};
+use crate::database::{Database, Parameter};
 use crate::heartbeat::Heartbeat;
 use crate::options::PostgresOptions;
-use crate::row::{phase_number, read_hold, stored_intent};
 use crate::{migrations, statements::Statements};
 
 /// The pause of [`Store::changed`].
@@ -72,128 +72,91 @@ impl PostgresStore {
     fn owner(&self) -> &str {
         self.heartbeat.owner()
     }
-
-    async fn begin_intent(&self, intent: &NewIntent) -> Result<Begun, StoreError> {
-        let generation = i64::from(intent.generation);
-        let reservation = intent.reservation.as_ref();
-        let budget = reservation.map(|reservation| &reservation.budget);
-        let amount = reservation.map(|reservation| reservation.amount.as_micros());
-        let limit = reservation.map(|reservation| reservation.limit.as_micros());
-        let parameters: [Parameter<'_>; 11] = [
-            (&intent.id.as_str(), Type::TEXT),
-            (&intent.namespace, Type::TEXT),
-            (&intent.account, Type::TEXT),
-            (&intent.submission_id, Type::TEXT),
-            (&generation, Type::INT8),
-            (&intent.is_permanent, Type::BOOL),
-            (&intent.facts, Type::TEXT),
-            (&budget, Type::TEXT),
-            (&amount, Type::INT8),
-            (&limit, Type::INT8),
-            (&self.owner(), Type::TEXT),
-        ];
-        let sql = &self.database.statements.begin;
-        for _ in 0..MAX_HEARTBEATS {
-            let row = self.database.query_one(BEGIN, sql, &parameters).await?;
-            let read = |it| database_error(BEGIN, it);
-            let begun_at: Option<SystemTime> = row.try_get(0).map_err(read)?;
-            let is_later: bool = row.try_get(1).map_err(read)?;
-            let is_fresh: bool = row.try_get(2).map_err(read)?;
-            match (begun_at, budget) {
-                (Some(begun_at), _) => return Ok(Begun::Written(begun_at)),
-                (None, _) if is_later => return Ok(Begun::GenerationTaken),
-                (None, _) if !is_fresh => self.heartbeat.refresh().await?,
-                (None, Some(budget)) => {
-                    let totals = self.budget_totals(&intent.namespace, budget).await?;
-                    return Ok(Begun::OverBudget(totals));
-                }
-                (None, None) => return Ok(Begun::GenerationTaken),
-            }
-        }
-        Err(StoreError::message(BEGIN))
-    }
-
-    async fn append_record(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
-        let phase = change.phase.map(phase_number);
-        let resource = &change.resource;
-        let reserved = change.hold.map(|hold| hold.reserved.as_micros());
-        let captured = change.hold.map(|hold| hold.captured.as_micros());
-        let undecided = change.hold.map(|hold| hold.undecided.as_micros());
-        let parameters: [Parameter<'_>; 9] = [
-            (&id.as_str(), Type::TEXT),
-            (&change.record, Type::TEXT),
-            (&phase, Type::INT2),
-            (&reserved, Type::INT8),
-            (&captured, Type::INT8),
-            (&undecided, Type::INT8),
-            (&change.stops_budget, Type::BOOL),
-            (resource, Type::TEXT),
-            (&self.owner(), Type::TEXT),
-        ];
-        let sql = &self.database.statements.append;
-        for _ in 0..MAX_HEARTBEATS {
-            let rows = self.database.query(APPEND, sql, &parameters).await?;
-            let row = rows.first().ok_or_else(StoreError::not_found)?;
-            let read = |it| database_error(APPEND, it);
-            match (row.try_get(0).map_err(read)?, row.try_get(1).map_err(read)?) {
-                (true, true) => return Ok(()),
-                (true, false) => self.heartbeat.refresh().await?,
-                (false, _) => return Err(StoreError::not_owner()),
-            }
-        }
-        Err(StoreError::message(APPEND))
-    }
-
-    async fn find(&self, submission: &SubmissionKey) -> Result<Vec<StoredIntent>, StoreError> {
-        let parameters: [Parameter<'_>; 4] = [
-            (&submission.namespace, Type::TEXT),
-            (&submission.account, Type::TEXT),
-            (&submission.submission_id, Type::TEXT),
-            (&self.owner(), Type::TEXT),
-        ];
-        let sql = &self.database.statements.get;
-        let rows = self.database.query(READ, sql, &parameters).await?;
-        let intents = rows.iter().map(stored_intent).collect::<Result<_, _>>();
-        intents.map_err(|error| database_error(READ, error))
-    }
-
-    async fn list_intents(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
-        let position = i64::try_from(filter.position()?).unwrap_or(i64::MAX);
-        // One more than asked for tells whether there are more.
-        let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
-        let parameters: [Parameter<'_>; 6] = [
-            (&position, Type::INT8),
-            (&filter.namespace, Type::TEXT),
-            (&filter.include_closed, Type::BOOL),
-            (&limit.saturating_add(1), Type::INT8),
-            (&filter.resource, Type::TEXT),
-            (&self.owner(), Type::TEXT),
-        ];
-        let sql = &self.database.statements.list;
-        let rows = self.database.query(READ, sql, &parameters).await?;
-        page(&rows, filter.limit, position).map_err(|error| database_error(READ, error))
-    }
-
-    async fn budget_totals(&self, namespace: &str, name: &str) -> Result<BudgetTotals, StoreError> {
-        let parameters: [Parameter<'_>; 2] = [(&namespace, Type::TEXT), (&name, Type::TEXT)];
-        let sql = &self.database.statements.budget;
-        let rows = self.database.query(READ, sql, &parameters).await?;
-        let totals = rows.first().map_or_else(|| Ok(BudgetTotals::default()), read_totals);
-        totals.map_err(|error| database_error(READ, error))
-    }
 }
 
 impl Store for PostgresStore {
     fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
-        Box::pin(self.begin_intent(intent))
+        Box::pin(async {
+            let generation = i64::from(intent.generation);
+            let reservation = intent.reservation.as_ref();
+            let budget = reservation.map(|reservation| &reservation.budget);
+            let amount = reservation.map(|reservation| reservation.amount.as_micros());
+            let limit = reservation.map(|reservation| reservation.limit.as_micros());
+            let parameters: [Parameter<'_>; 11] = [
+                (&intent.id.as_str(), Type::TEXT),
+                (&intent.namespace, Type::TEXT),
+                (&intent.account, Type::TEXT),
+                (&intent.submission_id, Type::TEXT),
+                (&generation, Type::INT8),
+                (&intent.is_permanent, Type::BOOL),
+                (&intent.facts, Type::TEXT),
+                (&budget, Type::TEXT),
+                (&amount, Type::INT8),
+                (&limit, Type::INT8),
+                (&self.owner(), Type::TEXT),
+            ];
+            let sql = &self.database.statements.begin;
+            for _ in 0..MAX_HEARTBEATS {
+                let read = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
+                let read = self.database.query_one(BEGIN, sql, &parameters, read).await?;
+                let (begun_at, is_later, is_fresh): (Option<SystemTime>, bool, bool) = read;
+                match (begun_at, budget) {
+                    (Some(begun_at), _) => return Ok(Begun::Written(begun_at)),
+                    (None, _) if is_later => return Ok(Begun::GenerationTaken),
+                    (None, _) if !is_fresh => self.heartbeat.refresh().await?,
+                    (None, Some(budget)) => {
+                        let totals = self.budget(&intent.namespace, budget).await?;
+                        return Ok(Begun::OverBudget(totals));
+                    }
+                    (None, None) => return Ok(Begun::GenerationTaken),
+                }
+            }
+            Err(StoreError::message(BEGIN))
+        })
     }
 
     fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
-        Box::pin(self.append_record(id, change))
+        Box::pin(async {
+            let phase = change.phase.map(phase_number);
+            let reserved = change.hold.map(|hold| hold.reserved.as_micros());
+            let captured = change.hold.map(|hold| hold.captured.as_micros());
+            let undecided = change.hold.map(|hold| hold.undecided.as_micros());
+            let parameters: [Parameter<'_>; 9] = [
+                (&id.as_str(), Type::TEXT),
+                (&change.record, Type::TEXT),
+                (&phase, Type::INT2),
+                (&reserved, Type::INT8),
+                (&captured, Type::INT8),
+                (&undecided, Type::INT8),
+                (&change.stops_budget, Type::BOOL),
+                (&change.resource, Type::TEXT),
+                (&self.owner(), Type::TEXT),
+            ];
+            let sql = &self.database.statements.append;
+            for _ in 0..MAX_HEARTBEATS {
+                let read = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?));
+                let rows = self.database.query(APPEND, sql, &parameters, read).await?;
+                match rows.first().ok_or_else(StoreError::not_found)? {
+                    (true, true) => return Ok(()),
+                    (true, false) => self.heartbeat.refresh().await?,
+                    (false, _) => return Err(StoreError::not_owner()),
+                }
+            }
+            Err(StoreError::message(APPEND))
+        })
     }
 
     fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
-        Box::pin(self.find(submission))
+        Box::pin(async {
+            let parameters: [Parameter<'_>; 4] = [
+                (&submission.namespace, Type::TEXT),
+                (&submission.account, Type::TEXT),
+                (&submission.submission_id, Type::TEXT),
+                (&self.owner(), Type::TEXT),
+            ];
+            let sql = &self.database.statements.get;
+            self.database.query(READ, sql, &parameters, stored_intent).await
+        })
     }
 
     fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
@@ -201,26 +164,53 @@ impl Store for PostgresStore {
             let parameters: [Parameter<'_>; 2] =
                 [(&id.as_str(), Type::TEXT), (&self.owner(), Type::TEXT)];
             let sql = &self.database.statements.claim;
-            let rows = self.database.query(CLAIM, sql, &parameters).await?;
-            let intent = rows.first().map(stored_intent).transpose();
-            intent.map_err(|error| database_error(CLAIM, error))
+            let intents = self.database.query(CLAIM, sql, &parameters, stored_intent).await?;
+            Ok(intents.into_iter().next())
         })
     }
 
     fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
-        Box::pin(self.list_intents(filter))
+        Box::pin(async {
+            let position = i64::try_from(filter.position()?).unwrap_or(i64::MAX);
+            // One more than asked for tells whether there are more.
+            let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX).saturating_add(1);
+            let parameters: [Parameter<'_>; 6] = [
+                (&position, Type::INT8),
+                (&filter.namespace, Type::TEXT),
+                (&filter.include_closed, Type::BOOL),
+                (&limit, Type::INT8),
+                (&filter.resource, Type::TEXT),
+                (&self.owner(), Type::TEXT),
+            ];
+            let sql = &self.database.statements.list;
+            let read = |row: &Row| Ok((stored_intent(row)?, row.try_get("position")?));
+            let mut rows = self.database.query(READ, sql, &parameters, read).await?;
+            let has_more = rows.len() > filter.limit;
+            rows.truncate(filter.limit);
+            let last: i64 = rows.last().map_or(position, |(_, position)| *position);
+            let intents = rows.into_iter().map(|(intent, _)| intent).collect();
+            Ok(IntentPage { intents, next: has_more.then(|| last.to_string()) })
+        })
     }
 
     fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
-        Box::pin(self.budget_totals(namespace, name))
+        Box::pin(async move {
+            let parameters: [Parameter<'_>; 2] = [(&namespace, Type::TEXT), (&name, Type::TEXT)];
+            let sql = &self.database.statements.budget;
+            let read = |row: &Row| {
+                Ok(BudgetTotals { hold: read_hold(row)?, is_stopped: row.try_get("is_stopped")? })
+            };
+            let totals = self.database.query(READ, sql, &parameters, read).await?;
+            Ok(totals.first().copied().unwrap_or_default())
+        })
     }
 
     fn purge(&self, older_than: SystemTime) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let parameters: [Parameter<'_>; 1] = [(&older_than, Type::TIMESTAMPTZ)];
             let sql = &self.database.statements.purge;
-            let row = self.database.query_one(PURGE, sql, &parameters).await?;
-            let count: i64 = row.try_get(0).map_err(|it| database_error(PURGE, it))?;
+            let read = |row: &Row| row.try_get::<_, i64>(0);
+            let count = self.database.query_one(PURGE, sql, &parameters, read).await?;
             Ok(count.unsigned_abs())
         })
     }
@@ -248,22 +238,62 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-/// Reads a page of at most that many intents, which begins after that position.
-fn page(rows: &[Row], limit: usize, after: i64) -> Result<IntentPage, Error> {
-    let mut last = after;
-    let mut intents = Vec::new();
-    for row in rows.iter().take(limit) {
-        intents.push(stored_intent(row)?);
-        last = row.try_get("position")?;
-    }
-    Ok(IntentPage { intents, next: (rows.len() > limit).then(|| last.to_string()) })
-}
-
-fn read_totals(row: &Row) -> Result<BudgetTotals, Error> {
-    Ok(BudgetTotals { hold: read_hold(row)?, is_stopped: row.try_get("is_stopped")? })
-}
-
 /// Returns the quoted name of a schema and a dot, as a prefix of table names.
 fn quote(schema: &str) -> String {
     format!("\"{}\".", schema.replace('"', "\"\""))
+}
+
+/// The phases in the order of their numbers.
+const PHASES: [Phase; 5] =
+    [Phase::Open, Phase::Accepted, Phase::Ended, Phase::Acknowledged, Phase::Released];
+
+fn phase_number(phase: Phase) -> i16 {
+    match phase {
+        Phase::Open => 0,
+        Phase::Accepted => 1,
+        Phase::Ended => 2,
+        Phase::Acknowledged => 3,
+        Phase::Released => 4,
+    }
+}
+
+/// Reads the amounts that an intent or a budget holds.
+fn read_hold(row: &Row) -> Result<Hold, Error> {
+    Ok(Hold {
+        reserved: Usd::from_micros(row.try_get("reserved")?),
+        captured: Usd::from_micros(row.try_get("captured")?),
+        undecided: Usd::from_micros(row.try_get("undecided")?),
+    })
+}
+
+fn stored_intent(row: &Row) -> Result<StoredIntent, Error> {
+    let records: Vec<String> = row.try_get("records")?;
+    let times: Vec<SystemTime> = row.try_get("record_times")?;
+    let records = records.into_iter().zip(times);
+    let phase: i16 = row.try_get("phase")?;
+    let generation: i64 = row.try_get("generation")?;
+    let owner: &str = row.try_get("owner_state")?;
+    Ok(StoredIntent {
+        id: IntentId::new(row.try_get::<_, String>("id")?),
+        namespace: row.try_get("namespace")?,
+        account: row.try_get("account")?,
+        submission_id: row.try_get("submission_id")?,
+        generation: u32::try_from(generation).unwrap_or(u32::MAX),
+        facts: row.try_get("facts")?,
+        records: records.map(|(record, at)| StoredRecord { record, at }).collect(),
+        begun_at: row.try_get("begun_at")?,
+        read_at: row.try_get("now")?,
+        // The table has a constraint on the numbers.
+        phase: usize::try_from(phase)
+            .ok()
+            .and_then(|phase| PHASES.get(phase).copied())
+            .unwrap_or(Phase::Open),
+        owner: match owner {
+            "this" => Owner::This,
+            "other" => Owner::Other,
+            _ => Owner::Gone,
+        },
+        budget: row.try_get("budget")?,
+        hold: read_hold(row)?,
+    })
 }

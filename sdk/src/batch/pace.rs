@@ -107,7 +107,6 @@ impl Pace {
         self.pause = Some(Pause { timer: Timer::new(ends_at), ends_at, is_for_room });
     }
 
-    /// An item has ended.
     pub(super) fn ended(&mut self) {
         self.pause.take_if(|pause| pause.is_for_room);
     }

@@ -85,7 +85,6 @@ impl ClockReading {
         self.monotonic
     }
 
-    /// Returns the time after `span`, as [`after`] does.
     pub(crate) fn monotonic_after(&self, span: Duration) -> Instant {
         add(self.monotonic, span)
     }

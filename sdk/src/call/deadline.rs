@@ -33,7 +33,6 @@ impl Deadline {
         Self { timeout, at }
     }
 
-    /// Returns the time limit.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -42,7 +41,6 @@ impl Deadline {
         self.at
     }
 
-    /// Returns the time that is left.
     pub(crate) fn remaining(&self) -> Duration {
         self.at.saturating_duration_since(clock::now())
     }

@@ -13,7 +13,6 @@ use crate::types::Usd;
 pub(crate) struct CallOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) max_retries: Option<u32>,
-    /// The resource that the call is about.
     pub(crate) resource: Option<ResourceRef>,
     /// The options of the submit, if the caller set any.
     pub(crate) submit: Option<Box<SubmitOptions>>,
@@ -21,7 +20,6 @@ pub(crate) struct CallOptions {
     pub(crate) is_of_batch: bool,
 }
 
-/// The options of a submit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubmitOptions {
     pub(crate) submission_id: Option<String>,

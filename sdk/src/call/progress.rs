@@ -8,7 +8,6 @@ use super::task::{self, Task};
 use super::{Call, RawResponse, Request, Response};
 use crate::error::{Error, Result};
 
-/// The progress of a call.
 #[derive(Debug)]
 pub(super) enum CallState<T> {
     /// It was not polled yet.

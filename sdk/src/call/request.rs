@@ -58,7 +58,6 @@ impl Request {
         Ok(Self::raw(Some(operation), operation.method(), path))
     }
 
-    /// Creates a request of the path.
     pub(crate) fn raw(operation: Option<Operation>, method: Method, path: String) -> Self {
         Self {
             operation,
@@ -131,7 +130,6 @@ impl Request {
             .with_key(self.idempotency_key.as_ref())
     }
 
-    /// Returns the rate-limit bucket that counts the request.
     pub(crate) fn bucket(&self) -> RateLimitBucket {
         match self.operation {
             Some(operation) => operation.rate_limit_bucket(),

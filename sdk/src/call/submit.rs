@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use serde_json::Map;
 
 use super::core::Core;
 use super::deadline::Deadline;
 use super::job_search::{add_key, find_job};
 use super::options::CallOptions;
 use super::price;
-use super::raw_response::RawResponse;
 use super::request::Request;
+use super::response::RawResponse;
 use crate::contract::{Operation, RetryClass};
 use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
-    ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, Receipt,
+    ActiveIntent, CostFuture, Facts, Fingerprint, Journal, JournalError, JournaledRequest, Receipt,
     ResourceKind, Reuse, Start, key_fingerprint,
 };
 use crate::types::{IdempotencyKey, InvalidField};
@@ -159,15 +158,16 @@ impl<T> JournaledSubmit<T> {
         let operation = request.operation.map_or("", Operation::name);
         let body = request.body.as_deref().unwrap_or_default();
         let key = request.idempotency_key.as_ref();
-        Ok(JournaledRequest {
-            submission_id: options.submission_id,
-            reuse: options.reuse,
-            is_key_chosen: options.is_key_chosen,
-            is_key_documented: request.retry_class() == RetryClass::Key,
-            is_job: self.functions.kind == ResourceKind::Job && !request.json_body().is_empty(),
-            notes: options.notes,
-            ..journaled_request(&self.core, operation, &request.path, body, key).await?
-        })
+        let mut journaled =
+            journaled_request(&self.core, operation, &request.path, body, key).await?;
+        journaled.submission_id = options.submission_id;
+        journaled.reuse = options.reuse;
+        journaled.is_job =
+            self.functions.kind == ResourceKind::Job && !request.json_body().is_empty();
+        journaled.facts.is_key_chosen = options.is_key_chosen;
+        journaled.facts.is_key_documented = request.retry_class() == RetryClass::Key;
+        journaled.facts.notes = options.notes;
+        Ok(journaled)
     }
 }
 
@@ -180,23 +180,19 @@ pub(crate) async fn journaled_request(
     key: Option<&IdempotencyKey>,
 ) -> Result<JournaledRequest> {
     let api_key = core.key.credentials.header().await?;
+    let key = key.map_or_else(|| core.random.idempotency_key(), |key| Ok(key.clone()))?;
     Ok(JournaledRequest {
         submission_id: None,
         reuse: Reuse::default(),
         account: Arc::clone(&core.account),
-        operation: operation.to_owned(),
-        path: path.to_owned(),
-        fingerprint: Fingerprint::new(operation, path, body),
-        origin: core.base_url.as_str().to_owned(),
-        api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
-        key: match key {
-            Some(key) => key.clone(),
-            None => core.random.idempotency_key()?,
+        facts: Facts {
+            path: path.to_owned(),
+            origin: core.base_url.as_str().to_owned(),
+            api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
+            ..Facts::new(operation, key)
         },
-        is_key_chosen: false,
-        is_key_documented: false,
+        fingerprint: Fingerprint::new(operation, path, body),
         is_job: false,
-        notes: Map::new(),
     })
 }
 

@@ -14,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::lock::lock;
 use crate::transport::TransportError;
 
-/// Returns the current runtime.
 pub(crate) fn runtime() -> Result<Handle> {
     Handle::try_current()
         .map_err(|_| Error::configuration("cannot send requests here: no tokio runtime is running"))

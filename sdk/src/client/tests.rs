@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::call::clock;
-use crate::call::key_provider::KeyProviderError;
+use crate::call::credentials::KeyProviderError;
 use crate::error::ErrorKind;
 use crate::surface::{Developer, Open};
 use crate::transport::MAX_IN_FLIGHT;
@@ -226,20 +226,22 @@ async fn a_rejected_key_is_replaced_without_a_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rejected_key_is_requested_again_once_per_call() {
-    let script = Script::new([rejected()]);
-    let (same, asked) = provider(&[Ok("first-key")]);
-    let client = builder(&script).key_provider(same).build().unwrap();
-    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-    // The same key would be rejected again.
-    assert_eq!(script.requests().len(), 1);
-
-    let script = Script::new([rejected()]);
-    let (other, asked) = provider(&[Ok("first-key"), Ok("second-key"), Ok("third-key")]);
-    let client = builder(&script).key_provider(other).build().unwrap();
-    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-    assert_eq!(script.requests().len(), 2);
+    let [first, second, third] = ["first-key", "second-key", "third-key"].map(Ok);
+    let page = Step::Response(401, vec![("content-type", "text/html".into())], "no".into());
+    for (keys, answer, times_asked, requests) in [
+        // The same key would be rejected again.
+        (vec![first], rejected(), 2, 1),
+        (vec![first, second, third], rejected(), 2, 2),
+        // It is not the service that rejects the key.
+        (vec![first, second], page, 1, 1),
+    ] {
+        let script = Script::new([answer]);
+        let (provider, asked) = provider(&keys);
+        let client = builder(&script).key_provider(provider).build().unwrap();
+        assert!(get_job(&client).await.unwrap_err().is_unauthorized());
+        assert_eq!(asked.load(Ordering::SeqCst), times_asked, "{keys:?}");
+        assert_eq!(script.requests().len(), requests, "{keys:?}");
+    }
 
     let script = Script::new([rejected()]);
     let key = ApiKey::new("fixed-key").unwrap();
@@ -258,16 +260,6 @@ async fn calls_whose_key_is_rejected_at_the_same_time_share_the_new_key() {
     assert!(calls.iter().all(Result::is_ok), "{calls:?}");
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     assert_eq!(script.requests().len(), 6);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_401_that_is_not_of_the_service_is_returned() {
-    let page = Step::Response(401, vec![("content-type", "text/html".into())], "no".into());
-    let script = Script::new([page]);
-    let (provider, asked) = provider(&[Ok("first-key"), Ok("second-key")]);
-    let client = builder(&script).key_provider(provider).build().unwrap();
-    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -18,7 +18,6 @@ impl Error {
         self
     }
 
-    /// Marks it as the end of a wait.
     pub(crate) fn with_ended_wait(mut self) -> Self {
         self.inner.ended_wait = true;
         self

@@ -32,15 +32,15 @@ impl Error {
                 write!(f, "{} ({status} {})", shorten(&body.message), body.code)
             }
             Kind::NoEnvelope { status, snippet, .. } => {
-                if let Some(page) = WebPage::parse(snippet) {
-                    return self.write_web_page(f, *status, &page);
+                if let Some(title) = web_page_title(snippet) {
+                    return self.write_web_page(f, *status, title);
                 }
                 let body = quote(snippet);
                 write!(f, "unexpected response with status {status}: {body}")
             }
             Kind::NotJson { status, snippet } => {
-                if let Some(page) = WebPage::parse(snippet) {
-                    return self.write_web_page(f, *status, &page);
+                if let Some(title) = web_page_title(snippet) {
+                    return self.write_web_page(f, *status, title);
                 }
                 let body = quote(snippet);
                 write!(f, "the body of the response with status {status} is not JSON: {body}")
@@ -141,15 +141,10 @@ impl Error {
     }
 
     /// Writes that the response was a web page, and not one of the API.
-    fn write_web_page(
-        &self,
-        f: &mut impl fmt::Write,
-        status: u16,
-        page: &WebPage<'_>,
-    ) -> fmt::Result {
+    fn write_web_page(&self, f: &mut impl fmt::Write, status: u16, title: &str) -> fmt::Result {
         let server = self.inner.base_url.as_deref().unwrap_or("the server");
         write!(f, "{server} answered with a web page instead of the API (status {status})")?;
-        write!(f, ": {}", quote(page.title))
+        write!(f, ": {}", quote(title))
     }
 
     /// Writes how the resource ended, and why.
@@ -263,25 +258,14 @@ pub(super) fn is_web_page(snippet: &str) -> bool {
     lower.starts_with("<!doctype html") || lower.starts_with("<html")
 }
 
-/// An HTML page, such as that of a proxy.
-struct WebPage<'a> {
-    /// The title, or the page if it has none.
-    title: &'a str,
-}
-
-impl<'a> WebPage<'a> {
-    fn parse(snippet: &'a str) -> Option<Self> {
-        if !is_web_page(snippet) {
-            return None;
-        }
-        let page = snippet.trim_start();
-        let lower = page.to_ascii_lowercase();
-        let title = lower.find("<title>").and_then(|start| {
-            let rest = page.get(start + "<title>".len()..)?;
-            rest.split('<').next().map(str::trim)
-        });
-        Some(Self { title: title.unwrap_or(page) })
-    }
+/// Returns the title of an HTML page, or the page if it has none.
+fn web_page_title(snippet: &str) -> Option<&str> {
+    let page = Some(snippet.trim_start()).filter(|page| is_web_page(page))?;
+    let title = page.to_ascii_lowercase().find("<title>").and_then(|start| {
+        let rest = page.get(start + "<title>".len()..)?;
+        rest.split('<').next().map(str::trim)
+    });
+    Some(title.unwrap_or(page))
 }
 
 #[cfg(test)]

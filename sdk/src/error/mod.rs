@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::kind::ErrorKind;
-use crate::call::key_provider::KeyProviderError;
-use crate::call::raw_response::RawResponse;
+use crate::call::RawResponse;
+use crate::call::credentials::KeyProviderError;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::progress::DownloadedFile;
 use crate::journal::error::JournalError;
@@ -175,12 +175,10 @@ impl Error {
         self.inner.has_unsettled_attempt
     }
 
-    /// Creates the error of a wait whose status polls failed.
     pub(crate) fn poll_failure(source: Arc<Self>) -> Self {
         Self::new(Kind::PollFailed { source })
     }
 
-    /// Returns the kind with its data.
     pub(crate) fn variant(&self) -> &Kind {
         &self.inner.kind
     }

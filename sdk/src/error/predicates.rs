@@ -185,31 +185,17 @@ mod tests {
         let no_tls = Error::from(TransportError::setup("no certificates"));
         assert_eq!(no_tls.kind(), ErrorKind::Configuration);
         assert!(!no_tls.is_unreachable() && !no_tls.is_retryable());
-        let server_error = || api(500, serde_json::json!({"code": "x"}));
-        let gateway_timeout = || api(504, serde_json::json!({"code": "x"}));
         let busy = || api(503, serde_json::json!({"code": "database_busy"}));
-        let page = || {
-            Error::new(Kind::NoEnvelope {
-                status: 502,
-                snippet: "<html>".into(),
-                retry_after: None,
-            })
-        };
         // (operation, error, is ambiguous, is retryable)
         let (submit, key) = (Operation::Music1Generate, Operation::VideoGenerate);
         let (read, cancel) = (Operation::Me, Operation::OpenEstimate);
         let rows = [
             (submit, reset(), true, false),
-            (submit, server_error(), true, false),
-            (submit, gateway_timeout(), true, false),
-            (submit, page(), true, false),
             (submit, refused(), false, true),
             (submit, busy(), false, true),
             (key, reset(), true, false),
-            (key, gateway_timeout(), true, false),
             (key, busy(), false, true),
             (read, reset(), false, true),
-            (read, server_error(), false, true),
             (cancel, reset(), false, true),
             (Operation::SigningSecretRotate, busy(), false, false),
             (Operation::SigningSecretRotate, reset(), true, false),

@@ -7,7 +7,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::decision::UndecidedReason;
 use super::error::{JournalError, Undecided};
-use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
+use super::record::{Ended, Facts, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::settlement::{EarlierAttempts, Settlement, settle};
 use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError, may_succeed_later};
 use super::{Journal, Shared, before, in_time, lock};
@@ -20,14 +20,14 @@ use crate::types::{IdempotencyKey, Usd};
 /// An intent that this process works on.
 #[derive(Debug)]
 pub(crate) struct ActiveIntent {
-    mark: ActiveMark,
+    pub(super) mark: ActiveMark,
     /// By the clock of this process, which counts its age from then on.
-    begun_at: SystemTime,
-    key: IdempotencyKey,
-    submission_id: Option<String>,
-    earlier: EarlierAttempts,
-    is_resumed: bool,
-    state: Mutex<IntentProgress>,
+    pub(super) begun_at: SystemTime,
+    pub(super) facts: Facts,
+    pub(super) submission_id: Option<String>,
+    pub(super) earlier: EarlierAttempts,
+    pub(super) is_resumed: bool,
+    pub(super) state: Mutex<IntentProgress>,
 }
 
 #[derive(Debug)]
@@ -39,8 +39,6 @@ pub(super) struct IntentProgress {
     pub(super) accepted: Option<Receipt>,
     /// Held until the receipt is known, so that no other task of this process submits the same.
     pub(super) guard: Option<OwnedMutexGuard<()>>,
-    /// Whether the body that is sent has the key in its metadata.
-    pub(super) has_key_in_metadata: bool,
 }
 
 /// What the journal says of the attempt.
@@ -59,25 +57,6 @@ pub(super) enum IntentStep {
 }
 
 impl ActiveIntent {
-    pub(super) fn new(
-        mark: ActiveMark,
-        key: IdempotencyKey,
-        submission_id: Option<String>,
-        earlier: EarlierAttempts,
-        begun_at: SystemTime,
-        state: IntentProgress,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            mark,
-            begun_at,
-            is_resumed: !matches!(state.step, IntentStep::Planned(_)),
-            key,
-            submission_id,
-            earlier,
-            state: Mutex::new(state),
-        })
-    }
-
     /// An intent that was accepted, or `None` if it has no readable receipt.
     pub(super) fn existing(journal: &Journal, intent: &Intent) -> Option<Arc<Self>> {
         let progress = &intent.progress;
@@ -95,19 +74,21 @@ impl ActiveIntent {
         step: IntentStep,
         guard: Option<OwnedMutexGuard<()>>,
     ) -> Option<Arc<Self>> {
-        let facts = intent.facts.as_ref()?;
-        let state = IntentProgress {
-            step,
-            attempt: intent.progress.attempt,
-            reserved: reserved(intent),
-            accepted: intent.progress.accepted.clone(),
-            guard,
-            has_key_in_metadata: facts.has_key_in_metadata,
-        };
-        let key = facts.idempotency_key.clone();
-        let submission_id = intent.stored.submission_id.clone();
-        let mark = journal.mark(&intent.stored.id);
-        Some(Self::new(mark, key, submission_id, earlier, intent.begun_at_by_this_clock(), state))
+        Some(Arc::new(Self {
+            mark: journal.mark(&intent.stored.id),
+            begun_at: intent.begun_at_by_this_clock(),
+            facts: intent.facts.clone()?,
+            submission_id: intent.stored.submission_id.clone(),
+            earlier,
+            is_resumed: true,
+            state: Mutex::new(IntentProgress {
+                step,
+                attempt: intent.progress.attempt,
+                reserved: reserved(intent),
+                accepted: intent.progress.accepted.clone(),
+                guard,
+            }),
+        }))
     }
 
     pub(crate) fn id(&self) -> &IntentId {
@@ -125,12 +106,12 @@ impl ActiveIntent {
     }
 
     pub(crate) fn key(&self) -> &IdempotencyKey {
-        &self.key
+        &self.facts.idempotency_key
     }
 
     /// Whether the body that is sent has the key in its metadata, as that of its first attempt.
     pub(crate) fn has_key_in_metadata(&self) -> bool {
-        lock(&self.state).has_key_in_metadata
+        self.facts.has_key_in_metadata
     }
 
     pub(crate) fn submission_id(&self) -> Option<&str> {
@@ -225,7 +206,7 @@ impl ActiveIntent {
         let undecided = Undecided {
             id: self.mark.id.clone(),
             submission_id: self.submission_id.clone(),
-            idempotency_key: Some(self.key.clone()),
+            idempotency_key: Some(self.key().clone()),
             reason: UndecidedReason::KeyExpired,
             price_usd: lock(&self.state).reserved,
             begun_at: self.begun_at,
@@ -235,9 +216,7 @@ impl ActiveIntent {
 
     /// An intent that may have been written although the store failed: its request is never sent.
     fn forget_unsent(&self) {
-        let record = Record::Released(Released { reason: ReleaseReason::NotSent, code: None });
-        let mut change = change(&record);
-        change.hold = Some(Hold::default());
+        let change = released(ReleaseReason::NotSent, None);
         self.mark.journal.shared.calls.keep(&self.mark.id, change);
     }
 
@@ -307,14 +286,11 @@ impl ActiveIntent {
         let reserved = lock(&self.state).reserved;
         let request_id = error.request_id().map(ToString::to_string);
         let code = error.code().map(ToString::to_string);
-        let released = |reason| {
-            let mut change = change(&Record::Released(Released { reason, code: code.clone() }));
-            change.hold = reserved.map(|_| Hold::default());
-            Some(change)
-        };
         let change = match &settlement {
-            Settlement::NotSent => released(ReleaseReason::NotSent),
-            Settlement::NothingRan | Settlement::Refused => released(ReleaseReason::Refused),
+            Settlement::NotSent => Some(released(ReleaseReason::NotSent, code)),
+            Settlement::NothingRan | Settlement::Refused => {
+                Some(released(ReleaseReason::Refused, code))
+            }
             Settlement::AcceptedWithoutId | Settlement::Arrived(None) => {
                 let mut change = change(&Record::AcceptedWithoutId { request_id });
                 change.hold = reserved.map(|captured| Hold { captured, ..Hold::default() });
@@ -377,6 +353,12 @@ pub(super) fn change(record: &Record) -> Change {
         _ => None,
     };
     Change { record: record.to_json(), phase: record.phase(), resource, ..Change::default() }
+}
+
+/// Returns the change that says that nothing was carried out. Without a budget, a store ignores what is held.
+pub(super) fn released(reason: ReleaseReason, code: Option<String>) -> Change {
+    let record = Record::Released(Released { reason, code });
+    Change { hold: Some(Hold::default()), ..change(&record) }
 }
 
 /// Returns the change that a record makes which says what was charged, if that is known. A charge above

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::fingerprint::Fingerprint;
 use super::record::Intent;
+use super::start::JournaledRequest;
 use super::store::Phase;
 
 /// What to do about a submission whose request was accepted before.
@@ -46,18 +46,6 @@ pub enum UndecidedReason {
     Closed,
 }
 
-/// The request that is about to be submitted.
-#[derive(Debug)]
-pub(super) struct Candidate<'a> {
-    pub(super) fingerprint: &'a Fingerprint,
-    /// Whether the client has an account label, so that origin and API key do not identify it.
-    pub(super) has_account: bool,
-    pub(super) origin: &'a str,
-    pub(super) api_key: Option<&'a str>,
-    pub(super) reuse: Reuse,
-    pub(super) key_retention: Duration,
-}
-
 #[derive(Debug)]
 pub(super) enum Decision {
     /// Begin that generation.
@@ -80,11 +68,12 @@ pub(super) enum Decision {
 /// generations. `is_active` says whether this process is working on an intent.
 pub(super) fn decide(
     intents: Vec<Intent>,
-    candidate: &Candidate<'_>,
+    request: &JournaledRequest,
+    key_retention: Duration,
     is_active: impl Fn(&Intent) -> bool,
 ) -> Decision {
     let next = intents.last().map_or(1, |it| it.stored.generation + 1);
-    let found = match candidate.reuse {
+    let found = match request.reuse {
         Reuse::ContinueAbandoned => intents.into_iter().find(|intent| {
             let is_finished = intent.progress.is_acknowledged || is_released(intent);
             !is_finished && !intent.has_running_owner() && !is_active(intent)
@@ -98,12 +87,13 @@ pub(super) fn decide(
         return Decision::Undecided(intent, UndecidedReason::NewerVersion);
     };
     let is_same_account =
-        facts.origin == candidate.origin && facts.api_key.as_deref() == candidate.api_key;
-    if !candidate.has_account && !is_same_account {
+        facts.origin == request.facts.origin && facts.api_key == request.facts.api_key;
+    // With a label, base URL and API key do not identify the account.
+    if request.account.is_empty() && !is_same_account {
         return Decision::AccountChanged(intent);
     }
-    let is_same_request = facts.is_same_request(candidate.fingerprint);
-    let may_begin = match candidate.reuse {
+    let is_same_request = facts.is_same_request(&request.fingerprint);
+    let may_begin = match request.reuse {
         Reuse::RetryUnsuccessful => is_same_request,
         Reuse::ReplaceUnsuccessful => true,
         Reuse::ReturnExisting | Reuse::ContinueAbandoned => false,
@@ -123,7 +113,7 @@ pub(super) fn decide(
         return Decision::Wait(intent);
     }
     let has_left_open = intent.stored.phase != Phase::Open;
-    match undecided_reason(&intent, candidate.key_retention) {
+    match undecided_reason(&intent, key_retention) {
         // The store refuses to write another attempt.
         None if has_left_open => Decision::Begin(next),
         Some(UndecidedReason::CallAgain) if has_left_open => {

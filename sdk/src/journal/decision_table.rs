@@ -3,6 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::super::fingerprint::Fingerprint;
 use super::super::record::{Ended, Facts, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::super::store::{Hold, IntentId, Owner, StoredIntent, StoredRecord};
 use super::*;
@@ -246,9 +247,9 @@ fn intent(case: Case, generation: usize) -> Intent {
         is_key_documented: case.key != KeyIs::NotDocumented,
         origin: ORIGIN.to_owned(),
         api_key: Some(API_KEY.to_owned()),
-        ..Facts::of_request(operation(case.key), key, &fingerprint)
+        ..Facts::new(operation(case.key), key)
     };
-    let mut facts = facts.to_json();
+    let mut facts = facts.with_hashes(&fingerprint).to_json();
     if case.happened == Happened::FactsOfNewerVersion {
         facts = facts.replace(r#""v":1"#, r#""v":9"#);
     }
@@ -272,6 +273,21 @@ fn intent(case: Case, generation: usize) -> Intent {
     })
 }
 
+fn request(operation: &str, now: Now) -> JournaledRequest {
+    JournaledRequest {
+        submission_id: Some("order-1".to_owned()),
+        reuse: now.reuse,
+        account: if now.has_label { "tenant-1" } else { "" }.into(),
+        facts: Facts {
+            origin: now.origin.to_owned(),
+            api_key: Some(now.api_key.to_owned()),
+            ..Facts::new(operation, "svc-2".parse().unwrap())
+        },
+        fingerprint: Fingerprint::new(operation, "/v1", now.body.as_bytes()),
+        is_job: true,
+    }
+}
+
 fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
     let key = cases[0].key;
     let read_at = match now.age {
@@ -280,19 +296,12 @@ fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
         Age::JustExpired => begun_at() + RETENTION,
         Age::ClockWasSetBack => begun_at() - RETENTION,
     };
-    let candidate = Candidate {
-        fingerprint: &Fingerprint::new(operation(key), "/v1", now.body.as_bytes()),
-        has_account: now.has_label,
-        origin: now.origin,
-        api_key: Some(now.api_key),
-        reuse: now.reuse,
-        key_retention: RETENTION,
-    };
+    let request = request(operation(key), now);
     let generation = |intent: &Intent| intent.stored.generation as usize;
     let is_active = |intent: &Intent| cases[generation(intent) - 1].is_active;
     let mut intents = intents.to_vec();
     intents.iter_mut().for_each(|intent| intent.stored.read_at = read_at);
-    match decide(intents, &candidate, is_active) {
+    match decide(intents, &request, RETENTION, is_active) {
         Decision::Begin(next) => Expected::Begin(next as usize),
         Decision::Resend(intent) => Expected::Resend(generation(&intent)),
         Decision::Return(intent) => Expected::Return(generation(&intent)),
@@ -321,7 +330,6 @@ fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) ->
     compared
 }
 
-/// Returns all pairs of one of each.
 fn pairs<'a, A, B>(first: &'a [A], second: &'a [B]) -> Vec<(&'a A, &'a B)> {
     first.iter().flat_map(|one| second.iter().map(move |other| (one, other))).collect()
 }
@@ -373,17 +381,10 @@ fn an_earlier_generation_counts_where_the_newer_one_was_not_carried_out() {
 
 #[test]
 fn the_first_submit_begins_generation_1() {
-    let fingerprint = Fingerprint::new("video_generate", "/v1", BODY.as_bytes());
     for reuse in POLICIES {
-        let candidate = Candidate {
-            fingerprint: &fingerprint,
-            has_account: false,
-            origin: ORIGIN,
-            api_key: None,
-            reuse,
-            key_retention: RETENTION,
-        };
-        let decision = decide(Vec::new(), &candidate, |_| false);
+        let (origin, api_key) = (ORIGIN, API_KEY);
+        let now = Now { has_label: false, origin, api_key, body: BODY, age: Age::New, reuse };
+        let decision = decide(Vec::new(), &request("video_generate", now), RETENTION, |_| false);
         assert!(matches!(decision, Decision::Begin(1)), "{decision:?}");
     }
 }

@@ -1,14 +1,14 @@
 //! The entries of a journal, and how to find, settle and acknowledge them.
 
+use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use super::active_intent::{captured, change, reserved};
+use super::active_intent::{captured, change, released, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
-use super::intents::Intents;
-use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
-use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, StoredIntent, SubmissionKey};
+use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, ResourceKind};
+use super::store::{IntentId, ListFilter, Owner, Phase, StoreError, StoredIntent, SubmissionKey};
 use super::{Journal, in_time};
 use crate::contract::Operation;
 use crate::error::Result;
@@ -118,6 +118,58 @@ impl Entries {
     pub async fn next(&mut self) -> Option<Result<Entry>> {
         let intent = self.0.next().await?;
         Some(intent.map(|intent| self.0.journal.entry(&intent)))
+    }
+}
+
+const PAGE_SIZE: usize = 500;
+
+/// The intents of a journal's namespace, oldest first.
+#[derive(Debug)]
+pub(super) struct Intents {
+    pub(super) journal: Journal,
+    filter: ListFilter,
+    page: VecDeque<StoredIntent>,
+    is_last: bool,
+}
+
+impl Intents {
+    /// Creates the intents that are not acknowledged or released and made that resource.
+    pub(super) fn of_resource(journal: &Journal, id: &str) -> Self {
+        let mut intents = Self::new(journal, false);
+        intents.filter.resource = Some(id.to_owned());
+        intents
+    }
+
+    /// Creates the intents that are not acknowledged or released, or with `include_closed` all of them.
+    pub(super) fn new(journal: &Journal, include_closed: bool) -> Self {
+        Self {
+            journal: journal.clone(),
+            filter: ListFilter {
+                namespace: Some(journal.namespace.to_string()),
+                include_closed,
+                limit: PAGE_SIZE,
+                ..ListFilter::default()
+            },
+            page: VecDeque::new(),
+            is_last: false,
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Result<Intent>> {
+        while self.page.is_empty() && !self.is_last {
+            match in_time(self.journal.shared.store.list(&self.filter)).await {
+                Ok(page) => {
+                    self.is_last = page.next.is_none();
+                    self.filter.after = page.next;
+                    self.page = page.intents.into();
+                }
+                Err(error) => {
+                    self.is_last = true;
+                    return Some(Err(error.into()));
+                }
+            }
+        }
+        self.page.pop_front().map(|it| Ok(Intent::read(it)))
     }
 }
 
@@ -237,11 +289,7 @@ impl Journal {
             return Err(StoreError::not_owner().into());
         }
         let change = match settled {
-            Settled::NotExecuted => {
-                let reason = ReleaseReason::Settled;
-                let released = Record::Released(Released { reason, code: None });
-                Change { hold: Some(Hold::default()), ..change(&released) }
-            }
+            Settled::NotExecuted => released(ReleaseReason::Settled, None),
             Settled::Executed { kind, id, charge_usd } => {
                 let accepted =
                     Record::Accepted(Receipt { kind, id, request_id: None, price_usd: charge_usd });

@@ -1,12 +1,12 @@
 //! A store in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::future::ready;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::Notify;
 
+use super::lock;
 use super::store::{
     Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
     OwnerCalls, Phase, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
@@ -102,8 +102,14 @@ impl MemoryStore {
     }
 
     fn state(&self) -> MutexGuard<'_, MemoryIntents> {
-        let state = self.shared.state.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.state)
+    }
+
+    /// Returns the state, and tells those that wait for a change.
+    fn state_to_change(&self) -> MutexGuard<'_, MemoryIntents> {
+        let state = self.state();
+        self.shared.changed.notify_waiters();
+        state
     }
 
     fn now(&self) -> SystemTime {
@@ -137,147 +143,6 @@ impl MemoryStore {
             hold: intent.hold,
         }
     }
-
-    fn begin_now(&self, new: &NewIntent) -> Begun {
-        let mut state = self.state();
-        if let Some(intent) = state.get(&new.id) {
-            return Begun::Written(intent.begun_at);
-        }
-        let submission = new.submission();
-        if let Some(submission) = &submission
-            && let Some(newest) = state.of_submission(submission).last()
-            && newest.begun.generation >= new.generation
-        {
-            return Begun::GenerationTaken;
-        }
-        let hold = Hold::of(new.reservation.as_ref());
-        if let Some(reservation) = &new.reservation {
-            let name = (new.namespace.clone(), reservation.budget.clone());
-            let totals = state.budgets.entry(name).or_default();
-            if !totals.fits(reservation) {
-                return Begun::OverBudget(*totals);
-            }
-            totals.replace(Hold::default(), hold);
-        }
-        let begun_at = self.now();
-        let intent = MemoryIntent {
-            begun: new.clone(),
-            begun_at,
-            owner: Arc::downgrade(&self.owner),
-            records: Vec::new(),
-            phase: Phase::Open,
-            was_accepted: false,
-            resource: None,
-            hold,
-        };
-        state.last_position += 1;
-        let position = state.last_position;
-        state.intents.insert(position, intent);
-        state.ids.insert(new.id.clone(), position);
-        if let Some(submission) = submission {
-            state.submissions.entry(submission).or_default().push(position);
-        }
-        Begun::Written(begun_at)
-    }
-
-    fn append_now(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
-        let state = &mut *self.state();
-        let position = *state.ids.get(id).ok_or_else(StoreError::not_found)?;
-        let intent = state.intents.get_mut(&position).ok_or_else(StoreError::not_found)?;
-        if !change.is_allowed(intent.phase, self.owns(intent)) {
-            return Err(StoreError::not_owner());
-        }
-        let before = intent.hold;
-        intent.hold = change.hold_after(intent.phase, before);
-        intent.records.push(StoredRecord { record: change.record.clone(), at: self.now() });
-        intent.phase = intent.phase.max(change.phase.unwrap_or(Phase::Open));
-        intent.was_accepted |= change.phase == Some(Phase::Accepted);
-        if let (None, Some(resource)) = (&intent.resource, &change.resource) {
-            intent.resource = Some(resource.clone());
-            state.resources.entry(resource.clone()).or_default().insert(position);
-        }
-        if let Some(reservation) = &intent.begun.reservation {
-            let name = (intent.begun.namespace.clone(), reservation.budget.clone());
-            let totals = state.budgets.entry(name).or_default();
-            totals.replace(before, intent.hold);
-            totals.is_stopped |= change.stops_budget;
-        }
-        Ok(())
-    }
-
-    fn get_now(&self, submission: &SubmissionKey) -> Vec<StoredIntent> {
-        let state = self.state();
-        let intents = state.of_submission(submission);
-        let intents = intents.map(|it| (it, it.phase, it.was_accepted)).collect();
-        found(intents).into_iter().map(|it| self.stored(it)).collect()
-    }
-
-    fn claim_now(&self, id: &IntentId) -> Option<StoredIntent> {
-        let state = &mut *self.state();
-        let intent = state.intents.get_mut(state.ids.get(id)?)?;
-        if intent.owner.strong_count() == 0 {
-            intent.owner = Arc::downgrade(&self.owner);
-        }
-        Some(self.stored(intent))
-    }
-
-    fn list_now(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
-        let after = filter.position()?;
-        let state = self.state();
-        let positions: Box<dyn Iterator<Item = &u64>> = match &filter.resource {
-            Some(id) => {
-                let of_resource = state.resources.get(id).into_iter();
-                Box::new(of_resource.flat_map(|positions| positions.range(after + 1..)))
-            }
-            None => Box::new(state.intents.range(after + 1..).map(|(position, _)| position)),
-        };
-        let mut matching = positions
-            .filter_map(|position| Some((*position, state.intents.get(position)?)))
-            .filter(|(_, intent)| filter.includes(&intent.begun.namespace, intent.phase));
-        let page: Vec<_> = matching.by_ref().take(filter.limit).collect();
-        let last = page.last().map_or(after, |(position, _)| *position);
-        Ok(IntentPage {
-            intents: page.iter().map(|(_, intent)| self.stored(intent)).collect(),
-            next: matching.next().map(|_| last.to_string()),
-        })
-    }
-
-    fn purge_now(&self, older_than: SystemTime) -> u64 {
-        let state = &mut *self.state();
-        let mut count = 0;
-        state.intents.retain(|position, intent| {
-            let begun = &intent.begun;
-            let last_at = intent.records.last().map_or(intent.begun_at, |it| it.at);
-            if begun.is_permanent || intent.phase < Phase::Ended || last_at >= older_than {
-                return true;
-            }
-            count += 1;
-            state.ids.remove(&begun.id);
-            if let Some(id) = &intent.resource
-                && let Some(positions) = state.resources.get_mut(id)
-            {
-                positions.remove(position);
-                if positions.is_empty() {
-                    state.resources.remove(id);
-                }
-            }
-            if let Some(submission) = begun.submission()
-                && let Some(positions) = state.submissions.get_mut(&submission)
-            {
-                positions.retain(|it| it != position);
-                if positions.is_empty() {
-                    state.submissions.remove(&submission);
-                }
-            }
-            false
-        });
-        count
-    }
-
-    fn written<T>(&self, value: T) -> T {
-        self.shared.changed.notify_waiters();
-        value
-    }
 }
 
 impl MemoryIntents {
@@ -301,34 +166,150 @@ debug_fields! { [] MemoryStore as "MemoryStore" {  } }
 
 // Each future does its work when it is polled first.
 impl Store for MemoryStore {
-    fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
-        Box::pin(async { Ok(self.written(self.begin_now(intent))) })
+    fn begin<'a>(&'a self, new: &'a NewIntent) -> StoreFuture<'a, Begun> {
+        Box::pin(async {
+            let mut state = self.state_to_change();
+            if let Some(intent) = state.get(&new.id) {
+                return Ok(Begun::Written(intent.begun_at));
+            }
+            let submission = new.submission();
+            if let Some(submission) = &submission
+                && let Some(newest) = state.of_submission(submission).last()
+                && newest.begun.generation >= new.generation
+            {
+                return Ok(Begun::GenerationTaken);
+            }
+            let hold = Hold::of(new.reservation.as_ref());
+            if let Some(reservation) = &new.reservation {
+                let name = (new.namespace.clone(), reservation.budget.clone());
+                let totals = state.budgets.entry(name).or_default();
+                if !totals.fits(reservation) {
+                    return Ok(Begun::OverBudget(*totals));
+                }
+                totals.hold.replace(Hold::default(), hold);
+            }
+            let begun_at = self.now();
+            let intent = MemoryIntent {
+                begun: new.clone(),
+                begun_at,
+                owner: Arc::downgrade(&self.owner),
+                records: Vec::new(),
+                phase: Phase::Open,
+                was_accepted: false,
+                resource: None,
+                hold,
+            };
+            state.last_position += 1;
+            let position = state.last_position;
+            state.intents.insert(position, intent);
+            state.ids.insert(new.id.clone(), position);
+            if let Some(submission) = submission {
+                state.submissions.entry(submission).or_default().push(position);
+            }
+            Ok(Begun::Written(begun_at))
+        })
     }
 
     fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
-        Box::pin(async { self.written(self.append_now(id, change)) })
+        Box::pin(async {
+            let state = &mut *self.state_to_change();
+            let position = *state.ids.get(id).ok_or_else(StoreError::not_found)?;
+            let intent = state.intents.get_mut(&position).ok_or_else(StoreError::not_found)?;
+            if !change.is_allowed(intent.phase, self.owns(intent)) {
+                return Err(StoreError::not_owner());
+            }
+            let before = intent.hold;
+            intent.hold = change.hold_after(intent.phase, before);
+            intent.records.push(StoredRecord { record: change.record.clone(), at: self.now() });
+            intent.phase = intent.phase.max(change.phase.unwrap_or(Phase::Open));
+            intent.was_accepted |= change.phase == Some(Phase::Accepted);
+            if let (None, Some(resource)) = (&intent.resource, &change.resource) {
+                intent.resource = Some(resource.clone());
+                state.resources.entry(resource.clone()).or_default().insert(position);
+            }
+            if let Some(reservation) = &intent.begun.reservation {
+                let name = (intent.begun.namespace.clone(), reservation.budget.clone());
+                let totals = state.budgets.entry(name).or_default();
+                totals.hold.replace(before, intent.hold);
+                totals.is_stopped |= change.stops_budget;
+            }
+            Ok(())
+        })
     }
 
     fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
-        Box::pin(async { Ok(self.get_now(submission)) })
+        Box::pin(async {
+            let state = self.state();
+            let intents = state.of_submission(submission);
+            let intents = intents.map(|it| (it, it.phase, it.was_accepted)).collect();
+            Ok(found(intents).into_iter().map(|it| self.stored(it)).collect())
+        })
     }
 
     fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
-        Box::pin(async { Ok(self.written(self.claim_now(id))) })
+        Box::pin(async {
+            let state = &mut *self.state_to_change();
+            let intent = state.ids.get(id).and_then(|position| state.intents.get_mut(position));
+            Ok(intent.map(|intent| {
+                if intent.owner.strong_count() == 0 {
+                    intent.owner = Arc::downgrade(&self.owner);
+                }
+                self.stored(intent)
+            }))
+        })
     }
 
     fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
-        Box::pin(async { self.list_now(filter) })
+        Box::pin(async {
+            let after = filter.position()?;
+            let state = self.state();
+            let positions: Box<dyn Iterator<Item = &u64> + Send> = match &filter.resource {
+                Some(id) => {
+                    let of_resource = state.resources.get(id).into_iter();
+                    Box::new(of_resource.flat_map(|positions| positions.range(after + 1..)))
+                }
+                None => Box::new(state.intents.range(after + 1..).map(|(position, _)| position)),
+            };
+            let mut matching = positions
+                .filter_map(|position| Some((*position, state.intents.get(position)?)))
+                .filter(|(_, intent)| filter.includes(&intent.begun.namespace, intent.phase));
+            let page: Vec<_> = matching.by_ref().take(filter.limit).collect();
+            let last = page.last().map_or(after, |(position, _)| *position);
+            Ok(IntentPage {
+                intents: page.iter().map(|(_, intent)| self.stored(intent)).collect(),
+                next: matching.next().map(|_| last.to_string()),
+            })
+        })
     }
 
     fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
-        let name = (namespace.to_owned(), name.to_owned());
-        let totals = self.state().budgets.get(&name).copied();
-        Box::pin(ready(Ok(totals.unwrap_or_default())))
+        Box::pin(async {
+            let name = (namespace.to_owned(), name.to_owned());
+            Ok(self.state().budgets.get(&name).copied().unwrap_or_default())
+        })
     }
 
     fn purge(&self, older_than: SystemTime) -> StoreFuture<'_, u64> {
-        Box::pin(async move { Ok(self.written(self.purge_now(older_than))) })
+        Box::pin(async move {
+            let state = &mut *self.state_to_change();
+            let count = state.intents.len();
+            state.intents.retain(|_, intent| {
+                let last_at = intent.records.last().map_or(intent.begun_at, |it| it.at);
+                let is_kept = intent.begun.is_permanent || intent.phase < Phase::Ended;
+                is_kept || last_at >= older_than
+            });
+            let intents = &state.intents;
+            state.ids.retain(|_, position| intents.contains_key(position));
+            state.submissions.retain(|_, positions| {
+                positions.retain(|position| intents.contains_key(position));
+                !positions.is_empty()
+            });
+            state.resources.retain(|_, positions| {
+                positions.retain(|position| intents.contains_key(position));
+                !positions.is_empty()
+            });
+            Ok((count - state.intents.len()) as u64)
+        })
     }
 
     fn changed(&self) -> StoreFuture<'_, ()> {
@@ -348,7 +329,7 @@ impl Store for MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::testing::{StoreSource, run_concurrent_begins};
+    use crate::journal::testing::{StoreSource, run_concurrent_calls};
 
     impl StoreSource for MemoryStore {
         type Store = Self;
@@ -363,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn decides_between_concurrent_begins() {
-        run_concurrent_begins(&MemoryStore::new()).await;
+    async fn decides_between_concurrent_calls() {
+        run_concurrent_calls(&MemoryStore::new()).await;
     }
 }

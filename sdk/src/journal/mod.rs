@@ -119,7 +119,6 @@ pub(crate) mod error;
 mod file_store;
 mod fingerprint;
 mod import;
-mod intents;
 mod memory_store;
 mod record;
 mod recovery;
@@ -145,7 +144,7 @@ pub(crate) use self::fingerprint::{Fingerprint, key_fingerprint};
 #[doc(hidden)]
 pub use self::import::ImportedSubmission;
 pub use self::memory_store::MemoryStore;
-pub(crate) use self::record::Receipt;
+pub(crate) use self::record::{Facts, Receipt};
 pub use self::record::{ReleaseReason, ResourceKind};
 pub use self::recovery::{Recovered, Recovery, Skipped};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};

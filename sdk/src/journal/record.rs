@@ -15,40 +15,39 @@ const VERSION: u32 = 1;
 
 /// The facts about a request, written before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     #[serde(rename = "v")]
-    pub(super) version: u32,
-    pub(super) operation: String,
-    pub(super) path: String,
-    pub(super) idempotency_key: IdempotencyKey,
+    pub(crate) version: u32,
+    pub(crate) operation: String,
+    pub(crate) path: String,
+    pub(crate) idempotency_key: IdempotencyKey,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) is_key_chosen: bool,
-    /// Whether the service documents that it recognizes the key.
+    pub(crate) is_key_chosen: bool,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) is_key_documented: bool,
+    pub(crate) is_key_documented: bool,
     /// Whether the service recognizes the key for as long as what was submitted exists.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) is_key_permanent: bool,
+    pub(crate) is_key_permanent: bool,
     /// Whether the body that is sent has the key in its metadata.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) has_key_in_metadata: bool,
+    pub(crate) has_key_in_metadata: bool,
     /// The hash of the request's meaning, empty if another journal wrote it.
-    pub(super) request_hash: String,
+    pub(crate) request_hash: String,
     /// The hash of the bytes of its body, empty if another journal wrote it.
-    pub(super) body_hash: String,
-    pub(super) origin: String,
+    pub(crate) body_hash: String,
+    pub(crate) origin: String,
     /// The fingerprint of the API key that pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) api_key: Option<String>,
+    pub(crate) api_key: Option<String>,
     /// What it is expected to cost at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) price_usd: Option<Usd>,
+    pub(crate) price_usd: Option<Usd>,
     /// What the application notes about it.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub(super) notes: Map<String, Value>,
+    pub(crate) notes: Map<String, Value>,
     /// When another journal began it, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) begun_at_ms: Option<u64>,
+    pub(crate) begun_at_ms: Option<u64>,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -57,7 +56,7 @@ fn is_false(value: &bool) -> bool {
 
 impl Facts {
     /// Creates the facts of an intent of which nothing else is known.
-    pub(super) fn new(operation: &str, idempotency_key: IdempotencyKey) -> Self {
+    pub(crate) fn new(operation: &str, idempotency_key: IdempotencyKey) -> Self {
         Self {
             version: VERSION,
             operation: operation.to_owned(),
@@ -77,17 +76,11 @@ impl Facts {
         }
     }
 
-    /// Creates the facts of an intent for a request.
-    pub(super) fn of_request(
-        operation: &str,
-        idempotency_key: IdempotencyKey,
-        fingerprint: &Fingerprint,
-    ) -> Self {
-        Self {
-            request_hash: fingerprint.request_hash(&idempotency_key),
-            body_hash: fingerprint.body_hash(&idempotency_key),
-            ..Self::new(operation, idempotency_key)
-        }
+    /// Adds the hashes of the request, which depend on the idempotency key.
+    pub(super) fn with_hashes(mut self, fingerprint: &Fingerprint) -> Self {
+        self.request_hash = fingerprint.request_hash(&self.idempotency_key);
+        self.body_hash = fingerprint.body_hash(&self.idempotency_key);
+        self
     }
 
     pub(super) fn to_json(&self) -> String {

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::active_intent::{ActiveIntent, change, reserved, unknown};
+use super::active_intent::{ActiveIntent, released, reserved, unknown};
 use super::decision::undecided_reason;
+use super::entry::Intents;
 use super::error::Undecided;
 use super::fingerprint::key_fingerprint;
-use super::intents::Intents;
-use super::record::{Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::record::{Intent, ReleaseReason, ResourceKind};
 use super::start::undecided;
-use super::store::{Change, Hold, IntentId, Owner, StoreError};
+use super::store::{IntentId, Owner};
 use super::{Journal, in_time};
 use crate::call::clock::{self, Instant};
 use crate::call::job_search::find_job;
@@ -19,8 +19,7 @@ use crate::contract::{Operation, Surface};
 use crate::debug_fields::debug_fields;
 use crate::error::Result;
 use crate::handle::{
-    ActionRun, AgentRun, FormatRun, Handle, JobHandle, QueueHandle, Resource, RunHandle,
-    TopUpHandle,
+    ActionRun, AgentRun, FormatRun, Handle, JobHandle, QueueHandle, RunHandle, TopUpHandle,
 };
 use crate::surface::ClientSurface;
 use crate::types::Usd;
@@ -79,17 +78,6 @@ pub struct Skipped {
 }
 
 impl<S: ClientSurface> Recovery<S> {
-    fn new(client: &Client<S>) -> Self {
-        let journal = client.core.journal.as_ref();
-        Self {
-            client: client.clone(),
-            intents: journal.map(|journal| Intents::new(journal, false)),
-            in_progress: VecDeque::new(),
-            looks_again_at: None,
-            skipped: Skipped::default(),
-        }
-    }
-
     /// Returns the next submission, or `None` after the last.
     ///
     /// # Errors
@@ -213,27 +201,22 @@ impl<S: ClientSurface> Client<S> {
             journal.mark_unknown(&intent).await;
             Recovered::Undecided(undecided(&intent, reason))
         } else {
-            journal.release(&intent).await?;
+            let released = released(ReleaseReason::Refused, None);
+            in_time(journal.shared.store.append(id, &released)).await?;
             return Ok(Found::Nothing);
         };
         Ok(Found::Recovered(Box::new(recovered)))
     }
 
     fn recovered(&self, kind: ResourceKind, id: String, intent: Arc<ActiveIntent>) -> Recovered<S> {
-        fn restore<R: Resource>(
-            client: &Client<impl ClientSurface>,
-            id: String,
-            intent: Arc<ActiveIntent>,
-        ) -> Handle<R> {
-            Handle::restore(&client.core, id, intent)
-        }
+        let core = &self.core;
         match kind {
-            ResourceKind::Job => Recovered::Job(restore(self, id, intent)),
-            ResourceKind::ActionRun => Recovered::ActionRun(restore(self, id, intent)),
-            ResourceKind::FormatRun => Recovered::FormatRun(restore(self, id, intent)),
-            ResourceKind::AgentRun => Recovered::AgentRun(restore(self, id, intent)),
-            ResourceKind::Queue => Recovered::Queue(restore(self, id, intent)),
-            ResourceKind::TopUp => Recovered::TopUp(restore(self, id, intent)),
+            ResourceKind::Job => Recovered::Job(Handle::restore(core, id, intent)),
+            ResourceKind::ActionRun => Recovered::ActionRun(Handle::restore(core, id, intent)),
+            ResourceKind::FormatRun => Recovered::FormatRun(Handle::restore(core, id, intent)),
+            ResourceKind::AgentRun => Recovered::AgentRun(Handle::restore(core, id, intent)),
+            ResourceKind::Queue => Recovered::Queue(Handle::restore(core, id, intent)),
+            ResourceKind::TopUp => Recovered::TopUp(Handle::restore(core, id, intent)),
         }
     }
 
@@ -263,7 +246,13 @@ impl<S: ClientSurface> Client<S> {
     /// # }
     /// ```
     pub fn recover(&self) -> Recovery<S> {
-        Recovery::new(self)
+        Recovery {
+            client: self.clone(),
+            intents: self.core.journal.as_ref().map(|journal| Intents::new(journal, false)),
+            in_progress: VecDeque::new(),
+            looks_again_at: None,
+            skipped: Skipped::default(),
+        }
     }
 
     /// Waits until every submit that was sent through the journal has its receipt, also those whose
@@ -274,14 +263,6 @@ impl<S: ClientSurface> Client<S> {
 }
 
 impl Journal {
-    /// Releases an intent of this process of which nothing was carried out.
-    async fn release(&self, intent: &Intent) -> Result<(), StoreError> {
-        let released = Released { reason: ReleaseReason::Refused, code: None };
-        let hold = reserved(intent).map(|_| Hold::default());
-        let change = Change { hold, ..change(&Record::Released(released)) };
-        in_time(self.shared.store.append(&intent.stored.id, &change)).await
-    }
-
     /// Moves what an intent of this process reserved to what is undecided. If that fails, it stays
     /// reserved, which limits as much.
     async fn mark_unknown(&self, intent: &Intent) {

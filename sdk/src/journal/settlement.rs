@@ -103,53 +103,63 @@ mod tests {
         Error::new(Kind::Timeout { timeout: Duration::from_secs(1), sent, last: None })
     }
 
-    /// What each failure says of a first attempt, and after one that may have been carried out.
+    /// The class of each failure, what it says of a first attempt, and after one that may have been carried
+    /// out.
     #[test]
     fn a_failure_says_what_it_proves_and_no_more() {
-        use Settlement::{AcceptedWithoutId, NotSent, NothingRan, Refused, Unknown};
+        use FailureClass::{Ambiguous, Final, NotSent, NothingRan, RateLimited, Unanswered};
+        use Settlement::{AcceptedWithoutId, Refused, Unknown};
 
+        let (not_sent, nothing_ran) = (Settlement::NotSent, Settlement::NothingRan);
         let code = |status, code: &str| envelope(status, &format!(r#"{{"code": "{code}"}}"#));
+        let says = |status, code: &str, retryable: bool| {
+            envelope(status, &format!(r#"{{"code": "{code}", "retryable": {retryable}}}"#))
+        };
+        let not_json = Error::new(Kind::NotJson { status: 202, snippet: String::new() });
+        let undecodable = Error::new(Kind::Decode {
+            status: 202,
+            path: String::new(),
+            reason: String::new(),
+            snippet: String::new(),
+        });
         let rows = [
-            (Error::from(TransportError::not_sent("refused")), NotSent, Unknown),
-            (Error::from(TransportError::maybe_sent("reset")), Unknown, Unknown),
-            (Error::from(InvalidField::new("prompt", "missing")), NotSent, Unknown),
-            (timeout(false), NotSent, Unknown),
-            (timeout(true), Unknown, Unknown),
-            (code(429, "rate_limited"), NothingRan, Unknown),
-            (code(503, "database_busy"), NothingRan, Unknown),
-            (code(502, "stripe_error"), NothingRan, Unknown),
-            (code(500, "brand_new"), Unknown, Unknown),
-            (code(302, "brand_new"), Unknown, Unknown),
-            (code(408, "brand_new"), Unknown, Unknown),
-            (envelope(408, r#"{"code": "brand_new", "retryable": true}"#), NothingRan, Unknown),
-            (envelope(429, r#"{"code": "rate_limited", "retryable": false}"#), Refused, Unknown),
-            (code(400, "invalid_request"), Refused, Refused),
-            (code(413, "payload_too_large"), Refused, Unknown),
-            (code(401, "unauthorized"), Refused, Unknown),
-            (code(402, "insufficient_funds"), Refused, Unknown),
-            (code(403, "insufficient_scope"), Refused, Unknown),
-            (code(404, "format_not_found"), Refused, Unknown),
-            (code(409, "format_inactive"), Refused, Unknown),
-            (code(409, "idempotency_conflict"), Refused, Unknown),
-            (code(409, "idempotency_key_in_use"), Unknown, Unknown),
-            (page(200 + 102), Unknown, Unknown),
-            (page(408), Unknown, Unknown),
-            (page(403), Refused, Unknown),
-            (page(429), NothingRan, Unknown),
-            (page(502), Unknown, Unknown),
-            (Error::new(Kind::NotJson { status: 202, snippet: String::new() }), Unknown, Unknown),
-            (
-                Error::new(Kind::Decode {
-                    status: 202,
-                    path: String::new(),
-                    reason: String::new(),
-                    snippet: String::new(),
-                }),
-                AcceptedWithoutId,
-                AcceptedWithoutId,
-            ),
+            (TransportError::not_sent("refused").into(), NotSent, not_sent.clone(), Unknown),
+            (TransportError::maybe_sent("reset").into(), Ambiguous, Unknown, Unknown),
+            (InvalidField::new("prompt", "missing").into(), Final, not_sent.clone(), Unknown),
+            (timeout(false), Final, not_sent, Unknown),
+            (timeout(true), Final, Unknown, Unknown),
+            (code(429, "rate_limited"), RateLimited, nothing_ran.clone(), Unknown),
+            (code(503, "database_busy"), NothingRan, nothing_ran.clone(), Unknown),
+            (code(502, "stripe_error"), NothingRan, nothing_ran.clone(), Unknown),
+            (says(409, "brand_new", true), NothingRan, nothing_ran.clone(), Unknown),
+            (says(408, "brand_new", true), NothingRan, nothing_ran.clone(), Unknown),
+            (says(503, "database_busy", false), Final, Refused, Unknown),
+            (says(429, "rate_limited", false), Final, Refused, Unknown),
+            (says(409, "format_run_in_progress", true), Final, Refused, Unknown),
+            (says(409, "job_not_completed", true), Final, Refused, Unknown),
+            (code(500, "brand_new"), Ambiguous, Unknown, Unknown),
+            (code(504, "brand_new"), Ambiguous, Unknown, Unknown),
+            (code(302, "brand_new"), Unanswered, Unknown, Unknown),
+            (code(408, "brand_new"), Ambiguous, Unknown, Unknown),
+            (code(400, "invalid_request"), Final, Refused, Refused),
+            (code(413, "payload_too_large"), Final, Refused, Unknown),
+            (code(401, "unauthorized"), Final, Refused, Unknown),
+            (code(402, "insufficient_funds"), Final, Refused, Unknown),
+            (code(403, "insufficient_scope"), Final, Refused, Unknown),
+            (code(404, "format_not_found"), Final, Refused, Unknown),
+            (code(409, "format_inactive"), Final, Refused, Unknown),
+            (code(409, "idempotency_conflict"), Final, Refused, Unknown),
+            (code(409, "idempotency_key_in_use"), Ambiguous, Unknown, Unknown),
+            (page(302), Unanswered, Unknown, Unknown),
+            (page(408), Ambiguous, Unknown, Unknown),
+            (page(403), Final, Refused, Unknown),
+            (page(429), RateLimited, nothing_ran, Unknown),
+            (page(502), Ambiguous, Unknown, Unknown),
+            (not_json, Ambiguous, Unknown, Unknown),
+            (undecodable, Final, AcceptedWithoutId, AcceptedWithoutId),
         ];
-        for (error, first, later) in rows {
+        for (error, class, first, later) in rows {
+            assert_eq!(classify(&error), class, "{error}");
             assert_eq!(settle(&error, FIRST), first, "{error}");
             assert_eq!(settle(&error, AFTER_UNKNOWN), later, "later: {error}");
         }

@@ -1,14 +1,13 @@
 //! The beginning of a submit: whether its request is sent, and under which key.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use super::active_intent::{ActiveIntent, IntentProgress, IntentStep};
-use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
+use super::decision::{Decision, Reuse, UndecidedReason, decide};
 use super::error::{JournalError, Undecided};
 use super::fingerprint::{Fingerprint, hex};
 use super::record::{Facts, Intent};
@@ -27,18 +26,11 @@ pub(crate) struct JournaledRequest {
     pub(crate) reuse: Reuse,
     /// The label of the account, empty if the client has none.
     pub(crate) account: Arc<str>,
-    pub(crate) operation: String,
-    pub(crate) path: String,
+    /// What is known before it is begun. Its key is a fresh one, or the one that the caller chose.
+    pub(crate) facts: Facts,
     pub(crate) fingerprint: Fingerprint,
-    pub(crate) origin: String,
-    pub(crate) api_key: Option<String>,
-    /// A fresh idempotency key, or the one that the caller chose.
-    pub(crate) key: IdempotencyKey,
-    pub(crate) is_key_chosen: bool,
-    pub(crate) is_key_documented: bool,
     /// Whether it creates a job, whose metadata can have the key.
     pub(crate) is_job: bool,
-    pub(crate) notes: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -84,17 +76,9 @@ impl Journal {
             // What could not be written before decides as well, if it can be written now.
             let written = before(deadline, self.write_unwritten()).await;
             let found = before(deadline, in_time(self.shared.store.get(&key))).await?;
-            let candidate = Candidate {
-                fingerprint: &request.fingerprint,
-                has_account: !request.account.is_empty(),
-                origin: &request.origin,
-                api_key: request.api_key.as_deref(),
-                reuse: request.reuse,
-                key_retention: self.key_retention,
-            };
             let intents = found.into_iter().map(Intent::read).collect();
             let is_active = |intent: &Intent| self.is_active(&intent.stored.id);
-            let decision = decide(intents, &candidate, is_active);
+            let decision = decide(intents, &request, self.key_retention, is_active);
             // Marked before anything is awaited, so that no other task adopts the same intent.
             let mark = match &decision {
                 Decision::Resend(intent) | Decision::Return(intent) => {
@@ -188,53 +172,47 @@ impl Journal {
         cost: ExpectedCost,
         guard: Option<OwnedMutexGuard<()>>,
     ) -> Result<Arc<ActiveIntent>> {
-        let derived = match &request.submission_id {
-            Some(id) if !request.is_key_chosen && request.reuse != Reuse::ContinueAbandoned => {
-                let account = &request.account;
-                Some(derive_key(&self.namespace, account, id, generation)?)
-            }
-            _ => None,
-        };
+        let JournaledRequest { submission_id, reuse, account, mut facts, fingerprint, is_job } =
+            request;
+        let has_derived_key = !facts.is_key_chosen && reuse != Reuse::ContinueAbandoned;
+        let derived = submission_id.as_ref().filter(|_| has_derived_key);
+        if let Some(id) = derived {
+            facts.idempotency_key = derive_key(&self.namespace, &account, id, generation)?;
+        }
         let earlier = EarlierAttempts {
             may_have_run: false,
             // Another journal may have sent it, such as this one before it was lost.
             conflict_proves_arrival: derived.is_some(),
         };
-        let key = derived.unwrap_or(request.key);
-        let facts = Facts {
-            path: request.path,
-            is_key_chosen: request.is_key_chosen,
-            is_key_documented: request.is_key_documented,
-            has_key_in_metadata: self.searches_jobs && request.is_job,
-            origin: request.origin,
-            api_key: request.api_key,
-            price_usd: cost.price_usd,
-            notes: request.notes,
-            ..Facts::of_request(&request.operation, key.clone(), &request.fingerprint)
-        };
-        let has_key_in_metadata = facts.has_key_in_metadata;
+        facts.has_key_in_metadata = self.searches_jobs && is_job;
+        facts.price_usd = cost.price_usd;
+        let facts = facts.with_hashes(&fingerprint);
         let reserved = cost.reservation.as_ref().map(|it| it.amount);
         let intent = NewIntent {
             id: new_id()?,
             namespace: self.namespace.to_string(),
-            account: request.account.to_string(),
-            submission_id: request.submission_id.clone(),
+            account: account.to_string(),
+            submission_id: submission_id.clone(),
             generation,
             is_permanent: facts.is_key_permanent,
             facts: facts.to_json(),
             reservation: cost.reservation,
         };
-        let state = IntentProgress {
-            step: IntentStep::Planned(Box::new(intent.clone())),
-            attempt: 0,
-            reserved,
-            accepted: None,
-            guard,
-            has_key_in_metadata,
-        };
-        let submission_id = request.submission_id;
-        let mark = self.mark(&intent.id);
-        Ok(ActiveIntent::new(mark, key, submission_id, earlier, clock::wall(), state))
+        Ok(Arc::new(ActiveIntent {
+            mark: self.mark(&intent.id),
+            begun_at: clock::wall(),
+            facts,
+            submission_id,
+            earlier,
+            is_resumed: false,
+            state: Mutex::new(IntentProgress {
+                step: IntentStep::Planned(Box::new(intent)),
+                attempt: 0,
+                reserved,
+                accepted: None,
+                guard,
+            }),
+        }))
     }
 
     /// Returns an intent whose request is sent again, or `None` if its facts cannot be read.
@@ -245,12 +223,12 @@ impl Journal {
         guard: Option<OwnedMutexGuard<()>>,
     ) -> Option<Arc<ActiveIntent>> {
         let facts = intent.facts.as_ref()?;
+        let nothing_ran = intent.progress.nothing_ran;
         let earlier = EarlierAttempts {
-            may_have_run: !intent.progress.nothing_ran,
+            may_have_run: !nothing_ran,
             conflict_proves_arrival: !facts.is_key_chosen
                 && !facts.is_same_body(&request.fingerprint),
         };
-        let nothing_ran = intent.progress.nothing_ran;
         let step = if nothing_ran { IntentStep::NothingRan } else { IntentStep::Sending };
         ActiveIntent::resumed(self, intent, earlier, step, guard)
     }

@@ -6,14 +6,15 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    EntryState, Journal, JournalError, MemoryStore, Recovered, ReleaseReason, Reuse, Settled,
-    Skipped, SpendLimit, UndecidedReason,
+    EntryState, Journal, JournalError, MemoryStore, Recovered, ReleaseReason, ResourceKind, Reuse,
+    Settled, Skipped, SpendLimit, UndecidedReason,
 };
 use crate::call::clock;
 use crate::call::task::TaskGroup;
 use crate::client::ClientBuilder;
 use crate::error::Error;
-use crate::surface::{Developer, Open};
+use crate::handle::{Handle, Resource};
+use crate::surface::{ClientSurface, Developer, Open};
 use crate::transport::scripted::{Script, ScriptedTransport, Step, json as answer};
 use crate::types::{Music1Generate, Usd, VideoGenerate};
 use crate::{ApiKey, Call, Client, JobHandle, RetryPolicy};
@@ -35,10 +36,7 @@ fn refusal(status: u16, code: &str) -> Step {
     answer(status, &body.to_string())
 }
 
-fn builder<S: crate::surface::ClientSurface>(
-    script: &Arc<Script>,
-    journal: &Journal,
-) -> ClientBuilder<S> {
+fn builder<S: ClientSurface>(script: &Arc<Script>, journal: &Journal) -> ClientBuilder<S> {
     Client::<S>::builder()
         .base_url("https://api.example")
         .api_key(ApiKey::new("canary-key").unwrap())
@@ -59,6 +57,26 @@ fn developer_client(script: &Arc<Script>, journal: &Journal) -> Client<Developer
 fn submit_order(script: &Arc<Script>, journal: &Journal) -> Call<JobHandle<Open>> {
     let call = open_client(script, journal).videos().generate(fox());
     call.submission_id("order-1")
+}
+
+/// Submits `order-1` of an operation whose idempotency is not documented.
+fn submit_music(script: &Arc<Script>, journal: &Journal) -> Call<JobHandle<Developer>> {
+    let body = Music1Generate::new("jazz");
+    developer_client(script, journal).music().generate(body).submission_id("order-1")
+}
+
+/// Submits through a client whose process ends after that time.
+async fn submit_and_end<S: ClientSurface, R: Resource>(
+    client: ClientBuilder<S>,
+    submit: impl FnOnce(&Client<S>) -> Call<Handle<R>>,
+    span: Duration,
+) {
+    let group = TaskGroup::default();
+    let client = client.task_group(&group).build().unwrap();
+    let call = tokio::spawn(submit(&client).into_future());
+    clock::sleep(span).await;
+    group.end();
+    call.await.unwrap().unwrap_err();
 }
 
 /// Returns a client with the spend limit `images`.
@@ -139,67 +157,39 @@ async fn the_key_of_a_submission_is_the_same_without_its_journal() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_outcome_without_a_documented_key_is_not_sent_again() {
-    let (first, second) = two_processes();
-    let script = Script::new([Step::ConnectionReset, receipt("job_1")]);
-    let submit = |journal: &Journal| {
-        let body = Music1Generate::new("jazz");
-        developer_client(&script, journal).music().generate(body).submission_id("order-1")
-    };
-    assert!(submit(&first).await.unwrap_err().is_ambiguous());
-    drop(first);
-    let error = submit(&second).await.unwrap_err();
-    assert_eq!(undecided(&error), Some(UndecidedReason::KeyNotDocumented));
-    assert!(error.is_ambiguous() && error.idempotency_key().is_some());
-    assert_eq!(script.requests().len(), 1);
+    let (kind, id) = (ResourceKind::Job, "job_9".to_owned());
+    let found = Settled::Executed { kind, id, charge_usd: None };
+    for (settled, job) in [(Settled::NotExecuted, "job_1"), (found, "job_9")] {
+        let (first, second) = two_processes();
+        let script = Script::new([Step::ConnectionReset, receipt("job_1")]);
+        assert!(submit_music(&script, &first).await.unwrap_err().is_ambiguous());
+        drop(first);
+        let error = submit_music(&script, &second).await.unwrap_err();
+        assert_eq!(undecided(&error), Some(UndecidedReason::KeyNotDocumented));
+        assert!(error.is_ambiguous() && error.idempotency_key().is_some());
+        assert_eq!(script.requests().len(), 1);
 
-    // A person found out that it was not carried out: the submission is free again.
-    let Some(JournalError::Undecided(open)) = error.journal() else { panic!("{error}") };
-    second.settle(&open.id, Settled::NotExecuted).await.unwrap();
-    assert_eq!(submit(&second).await.unwrap().id().as_str(), "job_1");
-    let keys = keys(&script);
-    assert_ne!(keys[0], keys[1], "another generation");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_a_person_finds_is_returned() {
-    let journal = Journal::with_store(MemoryStore::new());
-    let script = Script::new([Step::ConnectionReset]);
-    let submit = || {
-        let body = Music1Generate::new("jazz");
-        developer_client(&script, &journal).music().generate(body).submission_id("order-1")
-    };
-    submit().await.unwrap_err();
-    let entry = journal.find("", "order-1").await.unwrap().unwrap();
-    let executed = Settled::Executed {
-        kind: super::ResourceKind::Job,
-        id: "job_9".to_owned(),
-        charge_usd: None,
-    };
-    journal.settle(&entry.id, executed).await.unwrap();
-    assert_eq!(submit().await.unwrap().id().as_str(), "job_9");
+        // A person finds out: what was not carried out is submitted anew.
+        let Some(JournalError::Undecided(open)) = error.journal() else { panic!("{error}") };
+        second.settle(&open.id, settled).await.unwrap();
+        assert_eq!(submit_music(&script, &second).await.unwrap().id().as_str(), job);
+        let keys = keys(&script);
+        assert!(keys.len() == 1 || keys[0] != keys[1], "another generation");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_crash_in_a_pause_after_nothing_ran_leaves_nothing_open() {
     let (first, second) = two_processes();
     let script = Script::new([answer(503, BUSY).header("retry-after", 5), receipt("job_1")]);
-    let submit = |journal: &Journal| {
-        let body = Music1Generate::new("jazz");
-        let client: Client<Developer> =
-            builder(&script, journal).retry(RetryPolicy::default()).build().unwrap();
-        client.music().generate(body).submission_id("order-1")
+    let submit = |client: &Client<Developer>| {
+        client.music().generate(Music1Generate::new("jazz")).submission_id("order-1")
     };
-    let group = TaskGroup::default();
-    let body = Music1Generate::new("jazz");
-    let client: Client<Developer> =
-        builder(&script, &first).retry(RetryPolicy::default()).task_group(&group).build().unwrap();
-    let call = tokio::spawn(client.music().generate(body).submission_id("order-1"));
-    clock::sleep(Duration::from_secs(1)).await;
+    let crashing = builder(&script, &first).retry(RetryPolicy::default());
+    submit_and_end(crashing, submit, Duration::from_secs(1)).await;
+    drop(first);
     assert_eq!(script.requests().len(), 1);
-    group.end();
-    call.await.unwrap().unwrap_err();
-    drop((first, client));
-    let job = submit(&second).await.unwrap();
+    let job = submit(&developer_client(&script, &second)).await.unwrap();
     assert_eq!(job.id().as_str(), "job_1");
     let keys = keys(&script);
     assert_eq!(keys[0], keys[1]);
@@ -231,12 +221,11 @@ async fn a_key_that_is_forgotten_while_a_submit_waits_is_not_sent_again() {
 async fn a_running_process_is_waited_for() {
     let (first, second) = two_processes();
     let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let submit = |journal: &Journal| submit_order(&script, journal);
-    let call = tokio::spawn(submit(&first));
+    let call = tokio::spawn(submit_order(&script, &first));
     clock::sleep(Duration::from_secs(1)).await;
-    let error = submit(&second).timeout(Duration::from_secs(2)).await.unwrap_err();
+    let error = submit_order(&script, &second).timeout(Duration::from_secs(2)).await.unwrap_err();
     assert!(matches!(error.journal(), Some(JournalError::SubmissionInProgress { .. })), "{error}");
-    let second = submit(&second).await.unwrap();
+    let second = submit_order(&script, &second).await.unwrap();
     assert_eq!(second.id(), call.await.unwrap().unwrap().id());
     assert_eq!(script.requests().len(), 1);
 }
@@ -269,30 +258,14 @@ async fn a_refusal_says_nothing_of_an_earlier_attempt() {
     let (first, second) = two_processes();
     let steps = [Step::ConnectionReset, refusal(402, "insufficient_funds"), receipt("job_1")];
     let script = Script::new(steps);
-    let submit = |journal: &Journal| submit_order(&script, journal);
-    submit(&first).await.unwrap_err();
+    submit_order(&script, &first).await.unwrap_err();
     drop(first);
-    let error = submit(&second).await.unwrap_err();
+    let error = submit_order(&script, &second).await.unwrap_err();
     assert!(error.is_insufficient_funds() && error.has_unsettled_attempt());
     assert!(error.is_ambiguous());
-    submit(&second).await.unwrap();
+    submit_order(&script, &second).await.unwrap();
     let keys = keys(&script);
     assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_unsuccessful_submission_is_retried_if_asked_for() {
-    let journal = Journal::with_store(MemoryStore::new());
-    let script = Script::new([receipt("job_1"), receipt("job_2")]);
-    let submit = |reuse| {
-        let call = open_client(&script, &journal).videos().generate(fox());
-        call.submission_id("order-1").reuse(reuse)
-    };
-    let job = submit(Reuse::RetryUnsuccessful).await.unwrap();
-    assert_eq!(submit(Reuse::RetryUnsuccessful).await.unwrap().id(), job.id());
-    journal.record_end(job.intent_id().unwrap(), "failed", None).await.unwrap();
-    assert_eq!(submit(Reuse::ReturnExisting).await.unwrap().id(), job.id());
-    assert_eq!(submit(Reuse::RetryUnsuccessful).await.unwrap().id().as_str(), "job_2");
 }
 
 #[tokio::test(start_paused = true)]
@@ -301,11 +274,9 @@ async fn a_refused_retry_leaves_what_was_submitted_before() {
         let journal = Journal::with_store(MemoryStore::new());
         let refused = || refusal(402, "insufficient_funds");
         let script = Script::new([receipt("job_1"), refused(), refused(), receipt("job_2")]);
-        let submit = |reuse| {
-            let call = open_client(&script, &journal).videos().generate(fox());
-            call.submission_id("order-1").reuse(reuse)
-        };
-        let job = submit(Reuse::ReturnExisting).await.unwrap();
+        let submit = |reuse| submit_order(&script, &journal).reuse(reuse);
+        let job = submit(Reuse::RetryUnsuccessful).await.unwrap();
+        assert_eq!(submit(Reuse::RetryUnsuccessful).await.unwrap().id(), job.id());
         let id = job.intent_id().unwrap();
         journal.record_end(id, "failed", None).await.unwrap();
         if is_acknowledged {
@@ -367,21 +338,16 @@ async fn what_was_not_acknowledged_is_recovered_once() {
     assert!(client.recover().next().await.is_none(), "each entry once");
 }
 
-/// Ends a process that has submitted a video, and returns another one.
-async fn submit_and_end(account: &str, step: Step) -> Journal {
-    let (first, second) = two_processes();
-    let script = Script::new([step]);
-    let client = open_client(&script, &first).with_account(account);
-    let _ = client.videos().generate(fox()).submission_id("order-1").await;
-    second
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_client_recovers_what_its_account_submitted() {
     let nobody_asks = Script::new([]);
     let key = || ApiKey::new("another-key").unwrap();
     for (account, is_recovered) in [("", false), ("tenant-1", true)] {
-        let journal = submit_and_end(account, receipt("job_1")).await;
+        let (first, journal) = two_processes();
+        let script = Script::new([receipt("job_1")]);
+        let client = open_client(&script, &first).with_account(account);
+        client.videos().generate(fox()).submission_id("order-1").await.unwrap();
+        drop((first, client));
         let stranger = open_client(&nobody_asks, &journal).with_account("stranger");
         let mut recovery = stranger.recover();
         assert!(recovery.next().await.is_none());

@@ -2,8 +2,7 @@
 
 use super::Journal;
 use super::active_intent::ActiveIntent;
-use super::entry::Entry;
-use super::intents::Intents;
+use super::entry::{Entry, Intents};
 use super::record::{Ended, Intent, Receipt, ResourceKind};
 use crate::contract::{JobStatus, RunStatus};
 use crate::error::Result;

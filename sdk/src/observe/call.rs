@@ -7,12 +7,13 @@ use bytes::Bytes;
 use http::Request as HttpRequest;
 use tracing::Span;
 
-use super::error_type::error_type;
-use super::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
+use super::observer::{
+    AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer, error_type,
+};
 use super::trace;
+use crate::call::RawResponse;
 use crate::call::base_url::BaseUrl;
 use crate::call::clock::{self, Instant};
-use crate::call::raw_response::RawResponse;
 use crate::call::request::Request;
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef};

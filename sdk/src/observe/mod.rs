@@ -82,7 +82,6 @@
 //! ```
 
 pub(crate) mod call;
-mod error_type;
 mod observer;
 #[cfg(feature = "opentelemetry")]
 mod open_telemetry;

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-use super::error_type::error_type;
-use crate::call::raw_response::RawResponse;
+use crate::call::RawResponse;
 use crate::call::request::{Request, parse_header};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::journal::{IntentId, StoreError};
 use crate::types::{IdempotencyKey, InvalidField, RequestId};
 
@@ -182,4 +181,37 @@ pub enum CallOutcome<'a> {
     Failure(&'a Error),
     /// The future was dropped before the call ended.
     Canceled,
+}
+
+/// Returns the value of `error.type`: one of few words for each kind of failure.
+pub(super) fn error_type(error: &Error) -> Cow<'static, str> {
+    let word = match error.variant() {
+        Kind::Api { status, .. } | Kind::NoEnvelope { status, .. } => {
+            return Cow::Owned(status.to_string());
+        }
+        Kind::PollFailed { source } => return error_type(source),
+        Kind::Download { source: Some(source), .. } => return error_type(source),
+        Kind::Configuration(_) => "configuration",
+        Kind::KeyProvider { .. } => "key_unavailable",
+        Kind::Invalid(_) | Kind::Schema(_) => "invalid_request",
+        Kind::Transport(error) if error.is_setup() => "configuration",
+        Kind::Transport(error) if error.has_timed_out() => "timeout",
+        Kind::Transport(error) if error.may_have_been_sent() => "connection_lost",
+        Kind::Transport(_) => "connection_failed",
+        Kind::NotJson { .. } | Kind::Decode { .. } | Kind::RepeatedCursor { .. } => {
+            "invalid_response"
+        }
+        Kind::Journal(_) => "journal",
+        Kind::RateLimitExhausted { .. } => "rate_limit_exhausted",
+        Kind::Timeout { .. } => "timeout",
+        Kind::JobEnded { .. }
+        | Kind::RunEnded { .. }
+        | Kind::TopUpEnded { .. }
+        | Kind::QueueEnded { .. }
+        | Kind::NotFinished { .. } => "not_completed",
+        Kind::WaitTimeout { .. } => "wait_timeout",
+        Kind::Download { source: None, .. } | Kind::IncompleteDownload { .. } => "download_failed",
+        Kind::File { .. } | Kind::Write { .. } => "file",
+    };
+    Cow::Borrowed(word)
 }

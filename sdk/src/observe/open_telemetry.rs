@@ -161,28 +161,26 @@ mod tests {
             let mut points = Points::new();
             for metrics in self.exporter.get_finished_metrics().unwrap() {
                 for metric in metrics.scope_metrics().flat_map(ScopeMetrics::metrics) {
-                    let mut add = |attributes: Vec<String>, point| {
-                        let mut attributes = attributes;
+                    let mut add = |attributes: &mut dyn Iterator<Item = &KeyValue>, point| {
+                        let mut attributes: Vec<_> =
+                            attributes.map(|it| format!("{}={}", it.key, it.value)).collect();
                         attributes.sort();
                         points.insert((metric.name().to_owned(), attributes.join(" ")), point);
                     };
                     match metric.data() {
                         AggregatedMetrics::F64(MetricData::Histogram(histogram)) => {
                             for point in histogram.data_points() {
-                                let attributes = point.attributes().map(text).collect();
-                                add(attributes, (point.count() as f64, point.sum()));
+                                add(&mut point.attributes(), (point.count() as f64, point.sum()));
                             }
                         }
                         AggregatedMetrics::I64(MetricData::Sum(sum)) => {
                             for point in sum.data_points() {
-                                let attributes = point.attributes().map(text).collect();
-                                add(attributes, (point.value() as f64, 0.0));
+                                add(&mut point.attributes(), (point.value() as f64, 0.0));
                             }
                         }
                         AggregatedMetrics::U64(MetricData::Sum(sum)) => {
                             for point in sum.data_points() {
-                                let attributes = point.attributes().map(text).collect();
-                                add(attributes, (point.value() as f64, 0.0));
+                                add(&mut point.attributes(), (point.value() as f64, 0.0));
                             }
                         }
                         other => panic!("{other:?}"),
@@ -191,10 +189,6 @@ mod tests {
             }
             points
         }
-    }
-
-    fn text(attribute: &KeyValue) -> String {
-        format!("{}={}", attribute.key, attribute.value)
     }
 
     fn point(metric: &str, attributes: &str, value: (f64, f64)) -> ((String, String), (f64, f64)) {

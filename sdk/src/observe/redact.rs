@@ -80,7 +80,6 @@ pub(crate) fn body_without_key(body: &[u8], key: &HeaderValue) -> Option<String>
     text.contains(key).then(|| text.replace(key, REDACTED))
 }
 
-/// Returns the key in an `Authorization` header.
 fn key_in(header: &HeaderValue) -> Option<&str> {
     let key = std::str::from_utf8(header.as_bytes()).ok()?;
     // A shorter key could be part of ordinary words.

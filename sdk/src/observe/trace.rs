@@ -8,7 +8,7 @@ use http::header::{HeaderMap, HeaderValue};
 use tracing::Span;
 use url::Url;
 
-use super::error_type::error_type;
+use super::observer::error_type;
 use super::redact::{format_body, format_headers, format_query, redact};
 use crate::call::base_url::BaseUrl;
 use crate::call::request::Request;
@@ -77,7 +77,6 @@ pub(crate) fn record_download(span: &Span, result: Result<usize, &Error>) {
     }
 }
 
-/// Records what a span is about.
 pub(crate) fn record_resource(span: &Span, resource: &ResourceRef) {
     if span.is_disabled() {
         return;
@@ -139,7 +138,6 @@ pub(crate) fn retry(
     );
 }
 
-/// Reports a pause for the rate limit.
 pub(crate) fn rate_limit(operation: Option<Operation>, delay: Duration) {
     tracing::debug!(
         target: "svc_sdk::rate_limit",

@@ -284,12 +284,12 @@ pub(super) fn crypto_provider() -> Arc<CryptoProvider> {
 #[cfg(test)]
 mod tests {
     use std::error::Error;
-    use std::io::{Read, Write};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::call::clock::{self, ClockReading};
+    use crate::transport::test_server::{OK, start_server};
     use crate::transport::{Body, SendLimit};
 
     fn transport() -> HyperTransport {
@@ -309,60 +309,19 @@ mod tests {
 
     #[tokio::test]
     async fn the_cause_of_a_failed_connection_is_in_plain_words() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let closed = format!("http://{}/", listener.local_addr().unwrap());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let _ = stream.unwrap().read(&mut [0; 4096]);
-            }
-        });
-        let request = http::Request::get(closed).body(Bytes::new()).unwrap();
+        let request = http::Request::get(start_server(|_, _| None)).body(Bytes::new()).unwrap();
         let error = transport().send(request).await.unwrap_err();
         let reason = error.source().unwrap().to_string();
         assert_eq!(reason, "connection closed before message completed");
     }
 
-    /// Answers requests on connections that are kept open, and counts those that were opened.
-    fn start_server() -> (String, Arc<AtomicUsize>) {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        let opened = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&opened);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                count.fetch_add(1, Ordering::SeqCst);
-                std::thread::spawn(move || {
-                    let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
-                    while stream.read(&mut request).is_ok_and(|length| length > 0) {
-                        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-                        stream.write_all(head).unwrap();
-                    }
-                });
-            }
-        });
-        (url, opened)
-    }
-
     /// On a new connection, and on one that was used before.
     #[tokio::test]
     async fn nothing_is_sent_after_the_limit_of_the_first_byte() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
         let (received, requests) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let received = received.clone();
-                std::thread::spawn(move || {
-                    let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
-                    while let Ok(length @ 1..) = stream.read(&mut request) {
-                        received
-                            .send(String::from_utf8_lossy(&request[..length]).into_owned())
-                            .unwrap();
-                        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-                        stream.write_all(head).unwrap();
-                    }
-                });
-            }
+        let url = start_server(move |_, request| {
+            received.send(request.to_owned()).unwrap();
+            Some(OK)
         });
         let transport = transport();
         let send = async |path: &str, span| {
@@ -386,7 +345,12 @@ mod tests {
 
     #[tokio::test]
     async fn requests_after_a_reconnect_use_a_new_connection() {
-        let (url, opened) = start_server();
+        let newest = Arc::new(AtomicUsize::new(0));
+        let opened = Arc::clone(&newest);
+        let url = start_server(move |connection, _| {
+            opened.fetch_max(connection, Ordering::SeqCst);
+            Some(OK)
+        });
         let transport = transport();
         let send = async || {
             let request = http::Request::get(&url).body(Bytes::new()).unwrap();
@@ -397,12 +361,12 @@ mod tests {
         // The connection is put back into the pool meanwhile.
         clock::sleep(Duration::from_millis(50)).await;
         let in_flight = send().await;
-        let before = opened.load(Ordering::SeqCst);
+        let before = newest.load(Ordering::SeqCst);
 
         transport.reconnect();
         assert_eq!(read(in_flight).await, "ok");
         assert_eq!(read(send().await).await, "ok");
-        assert!(opened.load(Ordering::SeqCst) > before);
+        assert!(newest.load(Ordering::SeqCst) > before);
     }
 
     #[cfg(feature = "_tls")]

@@ -31,6 +31,9 @@ mod proxy;
 mod reqwest_client;
 #[cfg(test)]
 pub(crate) mod scripted;
+#[cfg(test)]
+#[cfg(any(feature = "hyper", feature = "reqwest-client"))]
+mod test_server;
 
 /// Returns the transport that clients use by default, which is based on hyper and rustls.
 ///

@@ -95,30 +95,10 @@ fn into_transport_error(error: reqwest::Error) -> TransportError {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
-
     use super::*;
+    use crate::transport::test_server::{OK, start_server};
 
-    /// Answers `/old` with a redirect to `/new`, and everything else with `ok`.
-    fn start_server() -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let mut request = [0; 4096];
-                let length = stream.read(&mut request).unwrap();
-                let is_old = String::from_utf8_lossy(&request[..length]).contains(" /old ");
-                let response: &[u8] = match is_old {
-                    true => b"HTTP/1.1 307 Moved\r\nlocation: /new\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-                    false => b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok",
-                };
-                stream.write_all(response).unwrap();
-            }
-        });
-        url
-    }
+    const MOVED: &[u8] = b"HTTP/1.1 307 Moved\r\nlocation: /new\r\ncontent-length: 0\r\n\r\n";
 
     async fn send(
         policy: reqwest::redirect::Policy,
@@ -134,10 +114,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_follows_redirects_is_an_error() {
-        let url = start_server();
+        let url =
+            start_server(|_, request| Some(if request.contains(" /old ") { MOVED } else { OK }));
         let none = reqwest::redirect::Policy::none;
         let follow = reqwest::redirect::Policy::default;
-        let (old, new) = (format!("{url}/old"), format!("{url}/new"));
+        let (old, new) = (format!("{url}old"), format!("{url}new"));
 
         let (status, body) = send(follow(), http::Request::get(&new)).await.unwrap();
         assert_eq!((status, &body[..]), (200, &b"ok"[..]));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{ResponseFuture, Transport};
-use crate::call::api_key::ApiKey;
 use crate::call::clock;
+use crate::call::credentials::ApiKey;
 use crate::client::{Client, ClientBuilder};
 use crate::surface::{ClientSurface, Developer, Open};
 use crate::testing::{RecordedRequest, Recorder};
@@ -101,7 +101,6 @@ impl Transport for ScriptedTransport {
     }
 }
 
-/// Returns the builder of a client that uses a transport.
 pub(crate) fn builder<S: ClientSurface>(transport: impl Transport) -> ClientBuilder<S> {
     Client::builder()
         .base_url("https://api.example/base")
@@ -110,21 +109,17 @@ pub(crate) fn builder<S: ClientSurface>(transport: impl Transport) -> ClientBuil
         .seed(7)
 }
 
-/// Returns a client of the open surface that uses the script.
 pub(crate) fn open_client(script: &Arc<Script>) -> Client<Open> {
     builder(ScriptedTransport(Arc::clone(script))).build().unwrap()
 }
 
-/// Returns a client of the developer surface that uses the script.
 pub(crate) fn developer_client(script: &Arc<Script>) -> Client<Developer> {
     let builder = builder(ScriptedTransport(Arc::clone(script)));
     builder.base_url("https://developer.example").build().unwrap()
 }
 
-/// The response to a read of a job.
 pub(crate) const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
 
-/// The response to a submit.
 pub(crate) const RECEIPT: &str =
     r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
 

@@ -7,6 +7,7 @@ use svc_journal_postgres::{PostgresOptions, PostgresStore};
 use svc_sdk::journal::store::{
     Begun, Change, Hold, IntentId, NewIntent, Owner, Phase, Reservation, Store, SubmissionKey,
 };
+pub(crate) use svc_sdk::journal::testing::intent;
 use svc_sdk::types::Usd;
 use tokio_postgres::NoTls;
 
@@ -35,20 +36,6 @@ pub(crate) async fn open_with_short_timeout(address: &str) -> PostgresStore {
     options.owner_timeout = Duration::from_secs(3);
     let store = PostgresStore::with_options(pool(address), &options).await;
     store.unwrap()
-}
-
-/// The first intent of a submission, with a number as its id.
-pub(crate) fn intent(id: u32, submission: &str) -> NewIntent {
-    NewIntent {
-        id: IntentId::new(format!("{id:032x}")),
-        namespace: "shop".to_owned(),
-        account: String::new(),
-        submission_id: Some(submission.to_owned()),
-        generation: 1,
-        is_permanent: false,
-        facts: "{}".to_owned(),
-        reservation: None,
-    }
 }
 
 /// An intent that reserves dollars of a budget of 25 dollars.

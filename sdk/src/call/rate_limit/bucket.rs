@@ -1,8 +1,9 @@
 //! One rate-limit bucket of a key, which determines when a request may be sent.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
-use super::window::{Relation, Report, Window};
+use super::window::{Report, Window};
 use crate::call::clock::Instant;
 
 /// The pause before another attempt while responses are under way.
@@ -107,10 +108,10 @@ impl Bucket {
         self.longest_reset = self.longest_reset.max(report.limit.reset_after);
         // A 429 that contradicts the known window need not come from what counts the requests.
         let may_replace = retry_after.is_none() && report.is_current;
-        let relation = self.window.map(|window| report.relation_to(&window));
-        match (relation, &mut self.window) {
-            (Some(Relation::Same), Some(window)) => window.merge(report, now),
-            (Some(Relation::Earlier), _) if !may_replace => return,
+        let end = self.window.map(|window| report.compare_end(&window));
+        match (end, &mut self.window) {
+            (Some(Ordering::Equal), Some(window)) => window.merge(report, now),
+            (Some(Ordering::Less), _) if !may_replace => return,
             _ => {
                 self.note_usage();
                 self.window = Some(Window::from_report(report, now));

@@ -1,5 +1,6 @@
 //! A window of a bucket, and what a response reports of it.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use super::RateLimit;
@@ -41,14 +42,6 @@ pub(super) struct Report {
     pub(super) is_current: bool,
 }
 
-/// When the window of a report ends, compared with the known one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
-    Same,
-    Later,
-    Earlier,
-}
-
 impl Report {
     /// Returns what a response reports, or `None` if it came too late to say which window it means.
     ///
@@ -66,13 +59,14 @@ impl Report {
         })
     }
 
-    pub(super) fn relation_to(&self, known: &Window) -> Relation {
+    /// Compares the end of its window with that of the known one, which may be the same window.
+    pub(super) fn compare_end(&self, known: &Window) -> Ordering {
         if self.earliest_end > known.latest_end {
-            Relation::Later
+            Ordering::Greater
         } else if self.latest_end >= known.earliest_end {
-            Relation::Same
+            Ordering::Equal
         } else {
-            Relation::Earlier
+            Ordering::Less
         }
     }
 }
@@ -99,14 +93,15 @@ impl Window {
         let duration = longest_reset.saturating_sub(RESET_ROUNDING);
         let earliest_end = (self.earliest_end + duration).max(self.latest_end).max(now);
         let latest_end = longest_end(now, longest_reset).max(earliest_end);
+        let remaining = self.limit.max(1);
         Self {
-            limit: self.limit,
-            remaining: self.limit.max(1),
+            remaining,
             own: 0,
             reported: None,
             earliest_end,
             latest_end,
             reported_at: None,
+            ..*self
         }
     }
 

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::compaction::{self, MIN_ENDED};
 use super::disk::DiskFile;
-use super::folder::Folder;
+use super::folder::{Folder, MIN_ENDED, is_worth_compacting};
 use super::log::Log;
 use super::operations::Session;
 use super::owners::Ownership;
@@ -102,7 +101,7 @@ impl LogAccess {
                 let mut log = folder.refresh(self.log.take())?;
                 if self.broken.as_deref() == Some(log.path()) {
                     // What could not be flushed once may be shown without being on the disk.
-                    log = compaction::compact(folder, log)?;
+                    log = folder.compact(log)?;
                 }
                 self.broken = None;
                 Ok((Some(lock), log))
@@ -127,11 +126,11 @@ impl LogAccess {
             return Some(log);
         }
         self.compaction_check = next_check;
-        if !compaction::is_worth(&log) {
+        if !is_worth_compacting(&log) {
             return Some(log);
         }
         // If it fails, the log remains.
-        let compacted = compaction::compact(folder, log).ok()?;
+        let compacted = folder.compact(log).ok()?;
         self.compaction_check = compacted.index.line_count() + MIN_ENDED;
         Some(compacted)
     }

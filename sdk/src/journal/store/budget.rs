@@ -40,21 +40,20 @@ impl Hold {
     pub(in crate::journal) fn of(reservation: Option<&Reservation>) -> Self {
         Self { reserved: reservation.map_or(Usd::ZERO, |it| it.amount), ..Self::default() }
     }
-}
 
-impl BudgetTotals {
-    /// Changes the sums by what an intent of the budget held before and holds now.
-    pub(in crate::journal) fn replace(&mut self, before: Hold, now: Hold) {
+    /// Changes the sums of a budget by what one of its intents held before and holds now.
+    pub(in crate::journal) fn replace(&mut self, before: Self, now: Self) {
         let change = |sum: &mut Usd, before: Usd, now: Usd| {
             let sum_of_others = sum.as_micros().saturating_sub(before.as_micros());
             *sum = Usd::from_micros(sum_of_others.saturating_add(now.as_micros()));
         };
-        let sums = &mut self.hold;
-        change(&mut sums.reserved, before.reserved, now.reserved);
-        change(&mut sums.captured, before.captured, now.captured);
-        change(&mut sums.undecided, before.undecided, now.undecided);
+        change(&mut self.reserved, before.reserved, now.reserved);
+        change(&mut self.captured, before.captured, now.captured);
+        change(&mut self.undecided, before.undecided, now.undecided);
     }
+}
 
+impl BudgetTotals {
     /// Returns whether the amount can be reserved within the limit.
     #[must_use]
     pub fn fits(&self, reservation: &Reservation) -> bool {

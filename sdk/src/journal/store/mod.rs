@@ -7,7 +7,6 @@ mod budget;
 mod change;
 mod error;
 mod intent;
-mod list;
 mod owner_calls;
 
 use std::fmt;
@@ -18,8 +17,9 @@ pub use self::budget::{BudgetTotals, Hold, Reservation};
 pub use self::change::{Change, Phase};
 pub use self::error::StoreError;
 pub(super) use self::intent::found;
-pub use self::intent::{IntentId, NewIntent, Owner, StoredIntent, StoredRecord, SubmissionKey};
-pub use self::list::{IntentPage, ListFilter};
+pub use self::intent::{
+    IntentId, IntentPage, ListFilter, NewIntent, Owner, StoredIntent, StoredRecord, SubmissionKey,
+};
 pub use self::owner_calls::OwnerCalls;
 pub(super) use self::owner_calls::may_succeed_later;
 

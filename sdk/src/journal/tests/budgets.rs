@@ -1,6 +1,5 @@
 //! Prices, spend limits, and what a budget holds.
 
-use super::super::ResourceKind;
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -73,22 +72,16 @@ async fn what_recovery_cannot_decide_is_undecided_in_its_budget() {
         let limit = SpendLimit::new("images", Usd::from_micros(10_000_000));
         builder::<Open>(&script, journal).spend_limit(limit)
     };
-    let group = TaskGroup::default();
-    let crashing = client(&first).task_group(&group).build().unwrap();
-    let call = crashing.videos().generate(fox()).submission_id("1");
-    let call = tokio::spawn(call.into_future());
-    clock::sleep(Duration::from_secs(7)).await;
-    group.end();
-    call.await.unwrap().unwrap_err();
-    drop((first, crashing));
+    let submit = |client: &Client<Open>| client.videos().generate(fox()).submission_id("1");
+    submit_and_end(client(&first), submit, Duration::from_secs(7)).await;
+    drop(first);
     let client = client(&second).build().unwrap();
     let held = async || second.budget("images").await.unwrap().hold;
     assert_eq!(held().await.reserved, Usd::from_micros(200_000));
     let recovered = client.recover().next().await;
     assert!(matches!(recovered, Some(Ok(Recovered::Undecided(_)))));
     assert_eq!(held().await.undecided, Usd::from_micros(200_000));
-    let again = client.videos().generate(fox()).submission_id("1");
-    again.await.unwrap();
+    submit(&client).await.unwrap();
     let hold = held().await;
     assert_eq!(hold.reserved, Usd::from_micros(200_000));
     assert_eq!(hold.undecided, Usd::ZERO);
@@ -100,15 +93,10 @@ async fn what_a_crash_left_of_which_nothing_ran_is_given_back() {
     let busy = answer(503, BUSY).header("retry-after", 5);
     let script = Script::new([price("0.2000"), busy, receipt("job_1")]);
     let limit = || SpendLimit::new("images", Usd::from_micros(10_000_000));
-    let group = TaskGroup::default();
     let crashing = builder::<Open>(&script, &first).retry(RetryPolicy::default());
-    let crashing = crashing.spend_limit(limit()).task_group(&group).build().unwrap();
-    let call = crashing.videos().generate(fox()).submission_id("1");
-    let call = tokio::spawn(call.into_future());
-    clock::sleep(Duration::from_secs(1)).await;
-    group.end();
-    call.await.unwrap().unwrap_err();
-    drop((first, crashing));
+    let submit = |client: &Client<Open>| client.videos().generate(fox()).submission_id("1");
+    submit_and_end(crashing.spend_limit(limit()), submit, Duration::from_secs(1)).await;
+    drop(first);
     let client = builder::<Open>(&script, &second).spend_limit(limit()).build().unwrap();
     let held = async || second.budget("images").await.unwrap().hold.reserved;
     assert_eq!(held().await, Usd::from_micros(200_000));

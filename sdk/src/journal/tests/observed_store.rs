@@ -1,6 +1,5 @@
 //! A store that fails on demand and has deliberate defects, whose process crashes at one of its steps.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -12,6 +11,7 @@ use super::super::store::{
 use super::super::{MemoryStore, lock};
 use super::clock;
 use crate::call::task::TaskGroup;
+use crate::debug_fields::debug_fields;
 
 const OWNER_TIMEOUT: Duration = Duration::from_secs(30);
 const STOPPED_OWNER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -163,11 +163,7 @@ impl ObservedStore {
     }
 }
 
-impl fmt::Debug for ObservedStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ObservedStore")
-    }
-}
+debug_fields! { [] ObservedStore as "ObservedStore" {  } }
 
 impl Store for ObservedStore {
     fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {

@@ -12,23 +12,22 @@ fn two_processes_and_a_store() -> (Journal, Journal, MemoryStore) {
     (Journal::with_store(store), Journal::with_store(other.clone()), other)
 }
 
-fn submit_music(script: &Arc<Script>, journal: &Journal) -> Call<JobHandle<Developer>> {
-    let client: Client<Developer> =
-        builder(script, journal).retry(RetryPolicy::default()).build().unwrap();
-    client.music().generate(Music1Generate::new("jazz")).submission_id("order-1")
+/// Submits music, and repeats what may be repeated.
+fn retry_music(script: &Arc<Script>, journal: &Journal) -> Call<JobHandle<Developer>> {
+    submit_music(script, journal).max_retries(5)
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_returns_what_the_other_has_submitted() {
     let (first, second, store) = two_processes_and_a_store();
     let slow = Script::new([answer(503, BUSY).header("retry-after", 60), receipt("job_1")]);
-    let call = tokio::spawn(submit_music(&slow, &first).into_future());
+    let call = tokio::spawn(retry_music(&slow, &first).into_future());
     clock::sleep(Duration::from_secs(1)).await;
     let id = second.find("", "order-1").await.unwrap().unwrap().id;
     store.take_over(&id);
 
     let script = Script::new([receipt("job_2")]);
-    let job = submit_music(&script, &second).await.unwrap();
+    let job = retry_music(&script, &second).await.unwrap();
     assert_eq!(call.await.unwrap().unwrap().id(), job.id());
     assert_eq!((slow.requests().len(), script.requests().len()), (1, 1));
     // Nor does it release what the other one has submitted.
@@ -41,7 +40,7 @@ async fn it_returns_what_the_other_has_submitted() {
 async fn its_receipt_is_kept() {
     let (first, second, store) = two_processes_and_a_store();
     let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let call = tokio::spawn(submit_music(&script, &first).into_future());
+    let call = tokio::spawn(retry_music(&script, &first).into_future());
     clock::sleep(Duration::from_secs(1)).await;
     let id = second.find("", "order-1").await.unwrap().unwrap().id;
     store.take_over(&id);
@@ -51,7 +50,7 @@ async fn its_receipt_is_kept() {
     assert!(matches!(entry.state, EntryState::Accepted), "{:?}", entry.state);
     second.settle(&id, Settled::NotExecuted).await.unwrap_err();
     let nobody_asks = Script::new([]);
-    let job = submit_music(&nobody_asks, &second).await.unwrap();
+    let job = retry_music(&nobody_asks, &second).await.unwrap();
     assert_eq!(job.id().as_str(), "job_1");
 }
 
@@ -70,17 +69,6 @@ async fn what_it_says_late_changes_no_budget() {
     call.await.unwrap().unwrap();
     let totals = store.budget("", "images").await.unwrap();
     assert_eq!((totals.hold.captured, totals.hold.reserved), (charge, Usd::ZERO));
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_a_process_works_on_is_not_settled_by_hand() {
-    let journal = Journal::with_store(MemoryStore::new());
-    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let call = tokio::spawn(submit_music(&script, &journal).into_future());
-    clock::sleep(Duration::from_secs(1)).await;
-    let id = journal.find("", "order-1").await.unwrap().unwrap().id;
-    journal.settle(&id, Settled::NotExecuted).await.unwrap_err();
-    assert_eq!(call.await.unwrap().unwrap().id().as_str(), "job_1");
 }
 
 /// A refusal that the other process met may be one that this process does not meet.
@@ -108,11 +96,11 @@ async fn journals_on_clones_of_one_store_know_of_each_others_calls() {
     let store = MemoryStore::new();
     let (first, second) = (Journal::with_store(store.clone()), Journal::with_store(store));
     let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let call = tokio::spawn(submit_music(&script, &first).into_future());
+    let call = tokio::spawn(retry_music(&script, &first).into_future());
     clock::sleep(Duration::from_secs(1)).await;
     let id = second.find("", "order-1").await.unwrap().unwrap().id;
     second.settle(&id, Settled::NotExecuted).await.unwrap_err();
-    let job = submit_music(&script, &second).await.unwrap();
+    let job = retry_music(&script, &second).await.unwrap();
     assert_eq!(job.id(), call.await.unwrap().unwrap().id());
     assert_eq!(script.requests().len(), 1);
 }
@@ -125,13 +113,13 @@ async fn it_sends_nothing_that_was_settled_and_submitted_while_it_was_stopped() 
         let first = Journal::with_store(ObservedStore::new(store, &crash, Some(defect)));
         let second = Journal::with_store(other.clone());
         let stopped = Script::new([receipt("job_1")]);
-        let call = tokio::spawn(submit_music(&stopped, &first).into_future());
+        let call = tokio::spawn(retry_music(&stopped, &first).into_future());
         clock::sleep(Duration::from_secs(4)).await;
         let id = second.find("", "order-1").await.unwrap().unwrap().id;
         other.take_over(&id);
         second.settle(&id, Settled::NotExecuted).await.unwrap();
 
-        let job = submit_music(&Script::new([receipt("job_2")]), &second).await.unwrap();
+        let job = retry_music(&Script::new([receipt("job_2")]), &second).await.unwrap();
         assert_eq!(call.await.unwrap().unwrap().id(), job.id());
         assert_eq!(stopped.requests().len(), 0, "{defect:?}");
     }
@@ -171,7 +159,7 @@ async fn only_what_was_stopped_is_written_again_before_it_is_sent() {
         let store = ObservedStore::new(MemoryStore::new(), &crash, Some(defect));
         let writes = store.writes();
         let script = Script::new([receipt("job_1")]);
-        submit_music(&script, &Journal::with_store(store)).await.unwrap();
+        retry_music(&script, &Journal::with_store(store)).await.unwrap();
         assert_eq!(lock(&writes.appended).len(), records, "{defect:?}");
         assert_eq!(script.requests().len(), 1);
     }

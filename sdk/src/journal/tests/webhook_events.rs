@@ -1,7 +1,5 @@
 //! Outcomes that webhook events tell.
 
-use super::super::file_store::{FileStore, SimulatedDisk};
-use super::super::store::ListFilter;
 use super::*;
 use crate::WebhookNotifier;
 use crate::types::{AgentCompletionCreate, WebhookEvent};
@@ -89,38 +87,4 @@ async fn a_wait_that_an_event_ends_records_the_outcome() {
     job.wait().webhook_notifier(&notifier).await.unwrap();
     let entry = journal.find("", "order-1").await.unwrap().unwrap();
     assert_eq!(entry.state, EntryState::Ended("completed".to_owned()));
-}
-
-/// A journal of a million submissions is not read for an event.
-#[tokio::test(start_paused = true)]
-async fn an_event_finds_its_submission_by_the_id_of_what_it_made() {
-    let (store, disk) = (MemoryStore::new(), SimulatedDisk::new(1));
-    let stores: [Journal; 2] = [
-        Journal::with_store(store.clone()),
-        Journal::with_store(FileStore::on_simulated_disk(&disk).unwrap()),
-    ];
-    for journal in stores {
-        let steps = (0..40).map(|number| receipt(&format!("job_{number}")));
-        let client = open_client(&Script::new(steps), &journal);
-        for number in 0..40 {
-            client.videos().generate(fox()).submission_id(number.to_string()).await.unwrap();
-        }
-        let listed = |id: &str| {
-            let filter =
-                ListFilter { resource: Some(id.to_owned()), limit: 100, ..ListFilter::default() };
-            let journal = journal.clone();
-            async move { journal.shared.store.list(&filter).await.unwrap().intents.len() }
-        };
-        // What has ended is found as well, also where it has moved to the archive.
-        for round in 0..2 {
-            for number in 0..40 {
-                let id = format!("job_{number}");
-                assert_eq!(listed(&id).await, 1);
-                let event = event(json!({"event": "job.completed", "job_id": id}));
-                let entry = journal.record_event(&event).await.unwrap().unwrap();
-                assert_eq!(entry.submission_id, Some(number.to_string()), "{round}");
-            }
-        }
-        assert_eq!(listed("job_40").await, 0);
-    }
 }
