@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use super::*;
-use crate::MemoryStore;
 use crate::event::EventState;
 use crate::store::StoreErrorKind;
+use crate::{FileStore, MemoryStore};
 
 struct Folder(tempfile::TempDir);
 
@@ -50,7 +50,7 @@ async fn handle(store: &FileStore) {
 }
 
 async fn compact(store: &FileStore) {
-    let compacted = store.run(|events, _| {
+    let compacted = store.0.run(|events, _| {
         let compacted = events.compact();
         compacted.map_err(|error| StoreError::unavailable("cannot compact", error))
     });
