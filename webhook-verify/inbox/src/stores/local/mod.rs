@@ -121,13 +121,10 @@ impl LocalStore {
 
 /// Makes the change of a line.
 fn apply(table: &mut EventTable<LineRange>, line: &Line, range: LineRange) {
-    let received_at = |table: &EventTable<LineRange>, id| {
-        table.get(id).map_or(0, |entry: &Entry<_>| entry.received_at)
-    };
     match line {
         Line::SvcWebhookStore(_) => {}
         Line::Received { id, delivery } => {
-            let (key, event_type) = (delivery.key.clone(), delivery.event_type().to_owned());
+            let (key, event_type) = (delivery.key.clone(), delivery.event.clone());
             table.insert(*id, Entry::new(key, event_type, delivery.received_at(), range));
         }
         Line::Claimed { ids } => {
@@ -143,20 +140,12 @@ fn apply(table: &mut EventTable<LineRange>, line: &Line, range: LineRange) {
             entry.last_error = Some(error.clone());
         }),
         Line::Forwarded { id, at } => {
-            let at = at.unwrap_or_else(|| received_at(table, *id));
-            table.update(*id, |entry| entry.state = State::Handled { at });
+            table.update(*id, |entry| entry.state = State::Handled { at: *at });
         }
-        Line::GivenUp { id, at, reason } => {
-            let is_earlier_version = at.is_none();
-            let at = at.unwrap_or_else(|| received_at(table, *id));
-            table.update(*id, |entry| {
-                entry.state = State::Dead { at };
-                entry.last_error = reason.clone().or_else(|| entry.last_error.take());
-            });
-            if is_earlier_version {
-                table.forget(*id);
-            }
-        }
+        Line::GivenUp { id, at, reason } => table.update(*id, |entry| {
+            entry.state = State::Dead { at: *at };
+            entry.last_error = Some(reason.clone());
+        }),
         Line::Replayed { ids, at } => ids.iter().for_each(|id| table.replay(*id, *at)),
         Line::Forgotten { id } => table.forget(*id),
         Line::ForgottenKey { key } => {
@@ -203,7 +192,7 @@ impl LocalEvents {
             self.change(&Line::Received { id: number, delivery }, append)?;
         }
         if is_handled {
-            let handled = Line::Forwarded { id: number, at: Some(now) };
+            let handled = Line::Forwarded { id: number, at: now };
             self.change(&handled, EventLog::append_durably)?;
             self.try_compact();
         }
@@ -303,9 +292,9 @@ fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Li
     });
     let finished = match entry.state {
         State::Pending { .. } | State::Leased { .. } => None,
-        State::Handled { at } => Some(Line::Forwarded { id, at: Some(at) }),
+        State::Handled { at } => Some(Line::Forwarded { id, at }),
         State::Dead { at } => {
-            Some(Line::GivenUp { id, at: Some(at), reason: entry.last_error.clone() })
+            Some(Line::GivenUp { id, at, reason: entry.last_error.clone().unwrap_or_default() })
         }
     };
     let forgotten = entry.is_forgotten.then_some(Line::Forgotten { id });
@@ -365,13 +354,11 @@ impl<S: OneProcessStore> Store for S {
         let finished = self.local().run(move |events, now| {
             let id = events.table.leased(&lease)?;
             let line = match outcome {
-                HandlingOutcome::Handled => Line::Forwarded { id, at: Some(now) },
+                HandlingOutcome::Handled => Line::Forwarded { id, at: now },
                 HandlingOutcome::Retry { after, error } => {
                     Line::Retried { id, due_at: now.saturating_add(duration_millis(after)), error }
                 }
-                HandlingOutcome::Dead { reason } => {
-                    Line::GivenUp { id, at: Some(now), reason: Some(reason) }
-                }
+                HandlingOutcome::Dead { reason } => Line::GivenUp { id, at: now, reason },
             };
             // If the line cannot be written, only the next process handles the event again.
             apply(&mut events.table, &line, LineRange::default());
