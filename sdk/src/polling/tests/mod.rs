@@ -325,36 +325,25 @@ fn completed_event() -> crate::types::WebhookEvent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_before_the_next_poll_ends_the_wait() {
-    let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
-    let script = Script::new([receipt(30.0), json(200, envelope), json(200, RESULT)]);
-    let notifier = WebhookNotifier::new();
-    let job = job(&script).await;
-    let late = notifier.clone();
-    tokio::spawn(async move {
-        clock::sleep(Duration::from_secs(7)).await;
-        late.notify(&completed_event());
-    });
-    assert_eq!(job.wait().webhook_notifier(&notifier).await.unwrap().artifacts().len(), 1);
-    assert_eq!(script.request_times(), [0, 7000, 7000]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_event_before_the_wait_is_not_missed() {
-    let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
-    let script = Script::new([json(200, envelope), json(200, RESULT)]);
-    let notifier = WebhookNotifier::new();
-    notifier.notify(&completed_event());
-    let job = open_client(&script).jobs().handle("job_1");
-    assert!(job.wait().webhook_notifier(&notifier).await.is_ok());
-    assert_eq!(script.request_times(), [0, 0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_poll_before_the_event_ends_the_wait() {
-    let script = Script::new([receipt(1.0), json(200, COMPLETED), json(200, RESULT)]);
-    let job = job(&script).await;
-    assert!(job.wait().webhook_notifier(&WebhookNotifier::new()).await.is_ok());
+async fn an_event_ends_the_wait_for_the_next_poll() {
+    // When the event arrives, in seconds, the hint of the receipt, and when requests are sent.
+    for (event, hint, times) in [
+        (Some(0), 30.0, &[0.0, 0.0, 0.0]),
+        (Some(7), 30.0, &[0.0, 7.0, 7.0]),
+        (None, 1.0, &[0.0, 1.0, 1.0]),
+    ] {
+        let script = Script::new([receipt(hint), json(200, COMPLETED), json(200, RESULT)]);
+        let notifier = WebhookNotifier::new();
+        let job = job(&script).await;
+        let sender = notifier.clone();
+        tokio::spawn(async move {
+            let Some(seconds) = event else { return };
+            clock::sleep(Duration::from_secs(seconds)).await;
+            sender.notify(&completed_event());
+        });
+        assert_eq!(job.wait().webhook_notifier(&notifier).await.unwrap().artifacts().len(), 1);
+        assert_times(&script.request_times(), times);
+    }
 }
 
 #[tokio::test(start_paused = true)]
