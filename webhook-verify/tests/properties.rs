@@ -63,45 +63,28 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_in_the_body_is_rejected(
-        mut body in vec(any::<u8>(), 1..2000),
+    fn a_flipped_bit_is_rejected(
+        time: u64,
+        body in vec(any::<u8>(), 1..2000),
+        part in 0..3_usize,
         index: prop::sample::Index,
         bit in 0..8,
     ) {
         let keys = KeySet::new(["whsec_newest"])?;
-        let headers = Signer::new(keys.clone()).sign(1_700_000_000, &body);
-        let index = index.index(body.len());
-        body[index] ^= 1_u8 << bit;
-        let result = Verifier::new(keys)
-            .verify(DeliveryHeaders::from(&headers), &body, 1_700_000_000);
-        prop_assert_eq!(result, Err(VerifyError::SignatureMismatch));
-    }
-
-    #[test]
-    fn a_flipped_bit_in_the_timestamp_is_rejected(time: u64, index: prop::sample::Index, bit in 0..8) {
-        let keys = KeySet::new(["whsec_newest"])?;
-        let headers = Signer::new(keys.clone()).sign(time, "{}");
-        let mut timestamp = headers.timestamp().as_bytes().to_vec();
-        let index = index.index(timestamp.len());
-        timestamp[index] ^= 1_u8 << bit;
-        let headers = DeliveryHeaders { timestamp, signature: headers.signature() };
-        let result = Verifier::new(keys).ignoring_timestamp().verify(headers, "{}", time);
-        prop_assert!(result.is_err());
-    }
-
-    #[test]
-    fn a_flipped_bit_in_the_signature_is_rejected(index: prop::sample::Index, bit in 0..8) {
-        let keys = KeySet::new(["whsec_newest"])?;
-        let headers = Signer::new(keys.clone()).sign(1_700_000_000, "{}");
-        let mut signature = headers.signature().as_bytes().to_vec();
-        let index = index.index(signature.len());
-        let before = signature[index];
-        signature[index] ^= 1_u8 << bit;
+        let headers = Signer::new(keys.clone()).sign(time, &body);
+        let mut parts = [headers.timestamp().into(), headers.signature().into(), body];
+        let index = index.index(parts[part].len());
+        let before = parts[part][index];
+        parts[part][index] ^= 1_u8 << bit;
         // Flipping the case bit of a hex letter does not change the tag.
-        let same_tag = index >= 7 && signature[index].eq_ignore_ascii_case(&before);
-        let headers = DeliveryHeaders { timestamp: headers.timestamp(), signature };
-        let result = Verifier::new(keys).verify(headers, "{}", 1_700_000_000);
-        prop_assert_eq!(result.is_ok(), same_tag);
+        let is_same_tag = part == 1 && index >= 7 && parts[1][index].eq_ignore_ascii_case(&before);
+        let [timestamp, signature, body] = parts;
+        let verifier = Verifier::new(keys).ignoring_timestamp();
+        let result = verifier.verify(DeliveryHeaders { timestamp, signature }, &body, time);
+        prop_assert_eq!(result.is_ok(), is_same_tag);
+        if part == 2 {
+            prop_assert_eq!(result, Err(VerifyError::SignatureMismatch));
+        }
     }
 
     #[test]

@@ -1,40 +1,49 @@
 //! Attributes of an operation: method, surface, credential, rate-limit bucket and retry class.
 
-/// An HTTP method. The service's operations use only `GET` and `POST`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Method {
-    /// Reads without changing anything.
-    Get,
-    /// All other operations.
-    Post,
-    /// Used by raw requests only.
-    Put,
-    /// Used by raw requests only.
-    Patch,
-    /// Used by raw requests only.
-    Delete,
-    /// Used by raw requests only: reads the status and headers.
-    Head,
-    /// Used by raw requests only: reads which methods are allowed.
-    Options,
+/// Declares an enum whose values have names.
+macro_rules! named_enum {
+    (
+        $(#[doc = $doc:expr])+
+        pub enum $type:ident { $($(#[doc = $value_doc:expr])+ $value:ident = $name:literal,)+ }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $type { $($(#[doc = $value_doc])+ $value,)+ }
+
+        impl $type {
+            /// Returns the name, as it is sent and as it is in tables.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+
+named_enum! {
+    /// An HTTP method. The service's operations use only `GET` and `POST`.
+    pub enum Method {
+        /// Reads without changing anything.
+        Get = "GET",
+        /// All other operations.
+        Post = "POST",
+        /// Used by raw requests only.
+        Put = "PUT",
+        /// Used by raw requests only.
+        Patch = "PATCH",
+        /// Used by raw requests only.
+        Delete = "DELETE",
+        /// Used by raw requests only: reads the status and headers.
+        Head = "HEAD",
+        /// Used by raw requests only: reads which methods are allowed.
+        Options = "OPTIONS",
+    }
 }
 
 impl Method {
-    /// Returns the method as it is sent.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-            Self::Head => "HEAD",
-            Self::Options => "OPTIONS",
-        }
-    }
-
     /// Returns whether requests with this method change nothing.
     #[must_use]
     pub const fn is_read(self) -> bool {
@@ -42,32 +51,21 @@ impl Method {
     }
 }
 
-/// The surface, and so the host, that serves an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Surface {
-    /// The open pay-as-you-go host.
-    Open,
-    /// The developer host.
-    Developer,
-    /// Both hosts, with the same path.
-    Both,
-    /// The MCP endpoint, whose URL is configured separately.
-    Mcp,
+named_enum! {
+    /// The surface, and so the host, that serves an operation.
+    pub enum Surface {
+        /// The open pay-as-you-go host.
+        Open = "open",
+        /// The developer host.
+        Developer = "developer",
+        /// Both hosts, with the same path.
+        Both = "both",
+        /// The MCP endpoint, whose URL is configured separately.
+        Mcp = "mcp",
+    }
 }
 
 impl Surface {
-    /// Returns the name used in tables and in `--surface`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Developer => "developer",
-            Self::Both => "both",
-            Self::Mcp => "mcp",
-        }
-    }
-
     /// Returns whether `host` (`Open`, `Developer` or `Mcp`) serves the operations of this surface.
     #[must_use]
     pub const fn includes(self, host: Self) -> bool {
@@ -81,45 +79,23 @@ impl Surface {
     }
 }
 
-/// Whether an operation requires an API key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Auth {
-    /// An API key is required.
-    Key,
-    /// No API key is required, but one may be sent.
-    Public,
-}
-
-impl Auth {
-    /// Returns the name used in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Public => "public",
-        }
+named_enum! {
+    /// Whether an operation requires an API key.
+    pub enum Auth {
+        /// An API key is required.
+        Key = "key",
+        /// No API key is required, but one may be sent.
+        Public = "public",
     }
 }
 
-/// The rate-limit bucket that a request counts against. Buckets are refilled every minute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RateLimitBucket {
-    /// Every `GET`, and any `POST` that submits nothing.
-    Read,
-    /// All other requests.
-    Write,
-}
-
-impl RateLimitBucket {
-    /// Returns the name used in tables and in `error.details.scope`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
+named_enum! {
+    /// The rate-limit bucket that a request counts against. Buckets are refilled every minute.
+    pub enum RateLimitBucket {
+        /// Every `GET`, and any `POST` that submits nothing.
+        Read = "read",
+        /// All other requests.
+        Write = "write",
     }
 }
 
@@ -189,42 +165,30 @@ impl Idempotency {
     }
 }
 
-/// Which failed requests of an operation may be retried automatically.
-///
-/// A failure is either *conclusive*, which means that the service did not execute the request (no
-/// connection, a `429`, a `502` or `503` with an error envelope, `retryable: true`), or *ambiguous* (a
-/// timeout, a connection reset or a truncated body after the request was sent, a `5xx` without an
-/// envelope).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RetryClass {
-    /// A read. Retried after any failure.
-    Safe,
-    /// A write that is idempotent. Retried after any failure.
-    Idempotent,
-    /// A write that is idempotent through its `Idempotency-Key`. Retried after any failure, with the
-    /// same key.
-    Key,
-    /// A submit whose idempotency is not documented. Retried after conclusive failures only.
-    Unsent,
-    /// A write that takes effect each time. Retried only if the request was never sent, or after a
-    /// `429`.
-    Never,
+named_enum! {
+    /// Which failed requests of an operation may be retried automatically.
+    ///
+    /// A failure is either *conclusive*, which means that the service did not execute the request (no
+    /// connection, a `429`, a `502` or `503` with an error envelope, `retryable: true`), or *ambiguous* (a
+    /// timeout, a connection reset or a truncated body after the request was sent, a `5xx` without an
+    /// envelope).
+    pub enum RetryClass {
+        /// A read. Retried after any failure.
+        Safe = "safe",
+        /// A write that is idempotent. Retried after any failure.
+        Idempotent = "idempotent",
+        /// A write that is idempotent through its `Idempotency-Key`. Retried after any failure, with the
+        /// same key.
+        Key = "key",
+        /// A submit whose idempotency is not documented. Retried after conclusive failures only.
+        Unsent = "unsent",
+        /// A write that takes effect each time. Retried only if the request was never sent, or after a
+        /// `429`.
+        Never = "never",
+    }
 }
 
 impl RetryClass {
-    /// Returns the name used in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Idempotent => "idempotent",
-            Self::Key => "key",
-            Self::Unsent => "unsent",
-            Self::Never => "never",
-        }
-    }
-
     /// Returns whether requests of this class carry an `Idempotency-Key` header.
     #[must_use]
     pub const fn sends_idempotency_key(self) -> bool {

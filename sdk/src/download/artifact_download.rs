@@ -72,15 +72,15 @@ impl ArtifactDownload {
     ///
     /// Returns an error if the artifact could not be downloaded or written.
     pub async fn to_file(self, path: impl AsRef<Path>) -> Result<DownloadedFile> {
-        let target = Target::new(path.as_ref().to_owned());
+        let source = self.source();
         let download = FileDownload {
-            source: &self.source(),
+            source: &source,
             resource_id: &self.options.resource_id,
-            target: &target,
+            target: &Target::new(path.as_ref().to_owned()),
             stored_files: &StoredFiles::new(self.options.if_exists),
         };
         let span = trace::download_span(self.options.resource());
-        let file = download.run().instrument(span.clone()).await;
+        let file = source.reporter.end(download.save().instrument(span.clone()).await);
         trace::record_download(&span, file.as_ref().map(|_| 1));
         file.map_err(|error| self.options.annotate(error))
     }

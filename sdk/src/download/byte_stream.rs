@@ -1,7 +1,6 @@
 //! The content of an artifact as a stream.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +8,8 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use futures_core::Stream;
-use futures_util::stream::try_unfold;
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, Peekable, try_unfold};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -40,9 +40,7 @@ use crate::error::Result;
 /// ```
 #[must_use = "streams do nothing unless polled"]
 pub struct ByteStream {
-    chunks: Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>,
-    /// The bytes that `ready` received before the reader requested them.
-    first: Option<Bytes>,
+    chunks: Peekable<BoxStream<'static, Result<Bytes>>>,
     head: Arc<OnceLock<ContentHead>>,
     delivered: u64,
 }
@@ -81,7 +79,7 @@ impl ByteStream {
                 }
             }
         });
-        Self { chunks: Box::pin(chunks), first: None, head, delivered: 0 }
+        Self { chunks: chunks.boxed().peekable(), head, delivered: 0 }
     }
 
     /// Waits for the first bytes, which the stream delivers next. The accessors then say what the
@@ -91,11 +89,8 @@ impl ByteStream {
     ///
     /// Returns an error, after which the stream ends, if the content could not be received.
     pub async fn ready(&mut self) -> Result<()> {
-        if self.first.is_none() && self.head.get().is_none() {
-            let first = poll_fn(|context| self.chunks.as_mut().poll_next(context)).await;
-            self.first = first.transpose()?;
-        }
-        Ok(())
+        let error = Pin::new(&mut self.chunks).next_if(Result::is_err);
+        error.await.transpose().map(drop)
     }
 
     /// Returns the size of the whole content, once it is known and if the server announced it.
@@ -123,18 +118,7 @@ impl ByteStream {
     /// Returns an error, after which the stream ends, if the content could not be received, or is
     /// not what the server announced.
     pub async fn next(&mut self) -> Option<Result<Bytes>> {
-        poll_fn(|context| self.poll_chunk(context)).await
-    }
-
-    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
-        let chunk = match self.first.take() {
-            Some(first) => Some(Ok(first)),
-            None => ready!(self.chunks.as_mut().poll_next(context)),
-        };
-        if let Some(Ok(chunk)) = &chunk {
-            self.delivered += chunk.len() as u64;
-        }
-        Poll::Ready(chunk)
+        StreamExt::next(self).await
     }
 }
 
@@ -142,7 +126,11 @@ impl Stream for ByteStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll_chunk(context)
+        let chunk = ready!(self.chunks.poll_next_unpin(context));
+        if let Some(Ok(chunk)) = &chunk {
+            self.delivered += chunk.len() as u64;
+        }
+        Poll::Ready(chunk)
     }
 }
 

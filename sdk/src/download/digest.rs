@@ -1,10 +1,16 @@
 //! The SHA-256 digest that a server announces for a file.
 
+use std::io;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{CONTENT_ENCODING, HeaderMap};
 use http::{HeaderName, StatusCode};
 use sha2::{Digest as _, Sha256};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
+
+const READ_BUFFER_BYTES: usize = 64 * 1024;
 
 /// The digest of the whole file (RFC 9530).
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
@@ -27,6 +33,19 @@ impl FileDigest {
         find_sha_256(headers, &REPR_DIGEST)
             .or_else(|| find_sha_256(headers, &DIGEST))
             .or_else(|| find_sha_256(headers, &CONTENT_DIGEST).filter(|_| is_whole))
+    }
+
+    /// Reads a file from its position to its end.
+    pub(super) async fn of_file(file: &mut File) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; READ_BUFFER_BYTES];
+        loop {
+            let length = file.read(&mut buffer).await?;
+            match buffer.get(..length) {
+                None | Some([]) => return Ok(hasher.into()),
+                Some(bytes) => hasher.update(bytes),
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::digest::FileDigest;
 use super::options::IfExists;
-use super::partial_file::PartialFile;
+use super::partial_file::{PartialFile, file_error};
 use super::progress::{DownloadEvent, DownloadedFile, FileStatus};
 use super::retries::Retries;
 use super::source::{ArtifactSource, ResumePoint, redact_url};
@@ -20,18 +20,7 @@ pub(super) struct FileDownload<'a> {
 }
 
 impl FileDownload<'_> {
-    /// Downloads the artifact, and reports how it ended.
-    pub(super) async fn run(&self) -> Result<DownloadedFile> {
-        let result = self.save().await;
-        let reporter = &self.source.reporter;
-        match &result {
-            Ok(file) => reporter.report(DownloadEvent::Finished { bytes: file.bytes }),
-            Err(error) => reporter.failed(error),
-        }
-        result
-    }
-
-    async fn save(&self) -> Result<DownloadedFile> {
+    pub(super) async fn save(&self) -> Result<DownloadedFile> {
         let index = self.source.reporter.index;
         if self.stored_files.if_exists == IfExists::Skip
             && let Some(bytes) = self.target.existing_length().await
@@ -110,7 +99,8 @@ impl FileTransfer<'_> {
         self.digest = content.digest.or(self.digest);
         self.report_start();
         while let Some(chunk) = source.next_chunk(&mut content.body).await? {
-            self.file.write(&chunk).await?;
+            let written = self.file.write(&chunk).await;
+            written.map_err(file_error(&self.file.target))?;
             source
                 .reporter
                 .report(DownloadEvent::Advanced { bytes: self.file.len, total: self.total });
@@ -130,7 +120,7 @@ impl FileTransfer<'_> {
         }
         checked?;
         if let Some(digest) = self.digest
-            && self.file.digest().await? != digest
+            && self.file.digest().await.map_err(file_error(&self.file.target))? != digest
         {
             self.retries.count_failed_check();
             self.restart(None).await?;
@@ -142,7 +132,7 @@ impl FileTransfer<'_> {
     async fn restart(&mut self, etag: Option<&str>) -> Result<()> {
         self.total = None;
         self.digest = None;
-        self.file.restart(etag).await
+        self.file.restart(etag).await.map_err(file_error(&self.file.target))
     }
 
     fn report_start(&mut self) {

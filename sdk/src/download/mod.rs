@@ -68,7 +68,6 @@ use self::options::{download_options, timed_out};
 pub use self::progress::{DownloadEvent, DownloadProgress, DownloadedFile, FileStatus};
 use self::source::ArtifactSource;
 use self::target::{StoredFiles, Target};
-use crate::call::deadline::Deadline;
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
@@ -159,68 +158,40 @@ impl Download {
     }
 
     async fn run(self) -> Result<Vec<DownloadedFile>> {
-        let span = trace::download_span(self.options.resource());
+        let options = self.options.clone();
+        let span = trace::download_span(options.resource());
         let result = self.save_files().instrument(span.clone()).await;
         trace::record_download(&span, result.as_ref().map(Vec::len));
-        result
-    }
-
-    async fn save_files(self) -> Result<Vec<DownloadedFile>> {
-        let Self { artifacts, folder, concurrency, names, options } = self;
-        let deadline = options.deadline();
-        let result = match deadline.before(artifacts).await {
-            Some(Ok(artifacts)) => {
-                let run = DownloadRun {
-                    stored_files: StoredFiles::new(options.if_exists),
-                    options: &options,
-                    deadline,
-                    count: artifacts.0.len(),
-                };
-                let targets = run.targets_of(&artifacts.0, &folder, &names);
-                run.save_all(artifacts.0, targets, concurrency).await
-            }
-            Some(Err(error)) => Err(error),
-            None => Err(timed_out(&deadline)),
-        };
         result.map_err(|error| options.annotate(error))
-    }
-}
-
-/// The parts that all files of a download share.
-struct DownloadRun<'a> {
-    options: &'a DownloadOptions,
-    stored_files: StoredFiles,
-    deadline: Deadline,
-    count: usize,
-}
-
-impl DownloadRun<'_> {
-    fn targets_of(
-        &self,
-        artifacts: &[Option<Artifact>],
-        folder: &Path,
-        names: &FileNames,
-    ) -> Vec<Target> {
-        let unknown = Artifact::default();
-        let names = artifacts.iter().enumerate().map(|(index, artifact)| {
-            let artifact = artifact.as_ref().unwrap_or(&unknown);
-            names.name(&ArtifactName::new(artifact, index, &self.options.resource_id))
-        });
-        Target::distinct(folder, names)
     }
 
     /// Downloads the artifacts. A failure of one does not stop the others.
-    async fn save_all(
-        &self,
-        artifacts: Vec<Option<Artifact>>,
-        targets: Vec<Target>,
-        concurrency: usize,
-    ) -> Result<Vec<DownloadedFile>> {
-        let downloads = artifacts.into_iter().zip(targets).enumerate().map(
-            |(index, (artifact, target))| async move {
-                (index, self.save(index, artifact, &target).await)
-            },
-        );
+    async fn save_files(self) -> Result<Vec<DownloadedFile>> {
+        let Self { artifacts, folder, concurrency, names, options } = self;
+        let (options, deadline) = (&options, options.deadline());
+        let artifacts = deadline.before(artifacts).await;
+        let ArtifactList(artifacts) = artifacts.unwrap_or_else(|| Err(timed_out(&deadline)))?;
+        let count = artifacts.len();
+        let unknown = Artifact::default();
+        let names = artifacts.iter().enumerate().map(|(index, artifact)| {
+            let artifact = artifact.as_ref().unwrap_or(&unknown);
+            names.name(&ArtifactName::new(artifact, index, &options.resource_id))
+        });
+        let targets = Target::distinct(&folder, names);
+        let stored_files = &StoredFiles::new(options.if_exists);
+        let downloads = artifacts.into_iter().zip(targets).enumerate();
+        let downloads = downloads.map(|(index, (artifact, target))| async move {
+            let is_decoded = artifact.is_some();
+            let artifact = artifact.unwrap_or_default();
+            let source = &ArtifactSource::new(options, artifact, Some((index, count)), deadline);
+            let resource_id = &options.resource_id;
+            let download = FileDownload { source, resource_id, target: &target, stored_files };
+            let result = match is_decoded {
+                true => download.save().await,
+                false => Err(source.error("it could not be decoded", None)),
+            };
+            (index, source.reporter.end(result))
+        });
         let mut results: Vec<_> =
             stream::iter(downloads).buffer_unordered(concurrency).collect().await;
         results.sort_by_key(|(index, _)| *index);
@@ -231,35 +202,10 @@ impl DownloadRun<'_> {
                 Err(error) => errors.push(error),
             }
         }
-        if errors.is_empty() {
-            Ok(files)
-        } else {
-            Err(Error::new(Kind::IncompleteDownload { files, errors }))
+        match errors.is_empty() {
+            true => Ok(files),
+            false => Err(Error::new(Kind::IncompleteDownload { files, errors })),
         }
-    }
-
-    async fn save(
-        &self,
-        index: usize,
-        artifact: Option<Artifact>,
-        target: &Target,
-    ) -> Result<DownloadedFile> {
-        let is_decoded = artifact.is_some();
-        let artifact = artifact.unwrap_or_default();
-        let position = Some((index, self.count));
-        let source = ArtifactSource::new(self.options, artifact, position, self.deadline);
-        if !is_decoded {
-            let error = source.error("it could not be decoded", None);
-            source.reporter.failed(&error);
-            return Err(error);
-        }
-        let download = FileDownload {
-            source: &source,
-            resource_id: &self.options.resource_id,
-            target,
-            stored_files: &self.stored_files,
-        };
-        download.run().await
     }
 }
 

@@ -9,9 +9,8 @@ use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
-use sha2::{Digest as _, Sha256};
 use tokio::fs::{self, File};
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::io::AsyncSeekExt;
 
 use super::digest::FileDigest;
 use super::disk;
@@ -21,7 +20,6 @@ use crate::error::{Error, Kind, Result};
 const MAX_PARTS: u32 = 16;
 /// The maximum number of attempts to lock a partial file that other downloads keep moving away.
 const MAX_LOCK_ATTEMPTS: u32 = 16;
-const COMPARE_BUFFER_BYTES: usize = 64 * 1024;
 
 /// A hidden file next to the target, which is locked while a download writes to it.
 ///
@@ -31,7 +29,7 @@ pub(super) struct PartialFile {
     file: File,
     path: PathBuf,
     /// What errors name: the file that a person asked for.
-    target: PathBuf,
+    pub(super) target: PathBuf,
     /// The URL that the `ETag` belongs to. Servers use the same `ETag` for different URLs.
     source: String,
     pub(super) len: u64,
@@ -101,45 +99,33 @@ impl PartialFile {
     /// Discards the content, and stores the `ETag` of the content that will be written.
     ///
     /// Without an `ETag`, the file cannot be resumed later.
-    pub(super) async fn restart(&mut self, etag: Option<&str>) -> Result<()> {
-        self.len = 0;
-        self.resumed_from = 0;
-        self.etag = None;
-        self.truncate().await.map_err(file_error(&self.target))?;
-        let etag_path = etag_path(&self.path);
-        self.record_etag(&etag_path, etag).await.map_err(file_error(&self.target))?;
-        self.etag = etag.map(str::to_owned);
-        Ok(())
-    }
-
-    async fn truncate(&mut self) -> io::Result<()> {
+    pub(super) async fn restart(&mut self, etag: Option<&str>) -> io::Result<()> {
+        (self.len, self.resumed_from, self.etag) = (0, 0, None);
         if self.file.metadata().await?.len() > 0 {
             disk::truncate(&self.file).await?;
             disk::sync(&self.file).await?;
         }
         self.file.seek(SeekFrom::Start(0)).await?;
-        Ok(())
-    }
-
-    async fn record_etag(&self, path: &Path, etag: Option<&str>) -> io::Result<()> {
-        let removed = disk::remove(path).await?;
+        let path = etag_path(&self.path);
+        let removed = disk::remove(&path).await?;
         if let Some(etag) = etag {
-            disk::create_new(path, format!("{etag}\n{}", self.source).as_bytes()).await?;
+            disk::create_new(&path, format!("{etag}\n{}", self.source).as_bytes()).await?;
         }
         if removed || etag.is_some() {
-            disk::sync_directory_of(path).await?;
+            disk::sync_directory_of(&path).await?;
         }
+        self.etag = etag.map(str::to_owned);
         Ok(())
     }
 
-    pub(super) async fn write(&mut self, chunk: &[u8]) -> Result<()> {
-        disk::write(&mut self.file, chunk).await.map_err(file_error(&self.target))?;
+    pub(super) async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
+        disk::write(&mut self.file, chunk).await?;
         self.len += chunk.len() as u64;
         Ok(())
     }
 
-    pub(super) async fn sync(&self) -> Result<()> {
-        disk::sync(&self.file).await.map_err(file_error(&self.target))
+    pub(super) async fn sync(&self) -> io::Result<()> {
+        disk::sync(&self.file).await
     }
 
     /// Keeps the content for a later download, or deletes the file if it cannot be resumed.
@@ -150,68 +136,36 @@ impl PartialFile {
     }
 
     /// Deletes the file.
-    pub(super) async fn remove(self) {
+    pub(super) async fn remove(&self) {
         drop(disk::remove(&etag_path(&self.path)).await);
         drop(disk::remove(&self.path).await);
     }
 
-    /// Returns `true` if there is a regular file at `path` that can be read and has this content.
-    pub(super) async fn has_content_of(&mut self, path: &Path) -> bool {
-        self.compare(path).await.unwrap_or(false)
-    }
-
-    async fn compare(&mut self, path: &Path) -> io::Result<bool> {
+    /// Returns `true` if there is a regular file at `path` with this content.
+    pub(super) async fn has_content_of(&mut self, path: &Path) -> io::Result<bool> {
         let metadata = fs::symlink_metadata(path).await?;
         if !metadata.is_file() || metadata.len() != self.len {
             return Ok(false);
         }
-        let mut other = File::open(path).await?;
-        self.file.seek(SeekFrom::Start(0)).await?;
-        let (mut own_bytes, mut other_bytes) = (Vec::new(), Vec::new());
-        loop {
-            own_bytes.clear();
-            other_bytes.clear();
-            let limit = COMPARE_BUFFER_BYTES as u64;
-            (&mut self.file).take(limit).read_to_end(&mut own_bytes).await?;
-            (&mut other).take(limit).read_to_end(&mut other_bytes).await?;
-            if own_bytes != other_bytes || own_bytes.is_empty() {
-                return Ok(own_bytes == other_bytes);
-            }
-        }
+        let other = FileDigest::of_file(&mut File::open(path).await?).await?;
+        Ok(self.digest().await? == other)
     }
 
-    /// Returns the digest of the content.
-    pub(super) async fn digest(&mut self) -> Result<FileDigest> {
-        self.hash().await.map_err(file_error(&self.path))
-    }
-
-    async fn hash(&mut self) -> io::Result<FileDigest> {
+    pub(super) async fn digest(&mut self) -> io::Result<FileDigest> {
         self.file.seek(SeekFrom::Start(0)).await?;
-        let mut hasher = Sha256::new();
-        let mut buffer = vec![0; COMPARE_BUFFER_BYTES];
-        loop {
-            let length = self.file.read(&mut buffer).await?;
-            match buffer.get(..length) {
-                None | Some([]) => return Ok(hasher.into()),
-                Some(bytes) => hasher.update(bytes),
-            }
-        }
+        FileDigest::of_file(&mut self.file).await
     }
 
     /// Renames the complete file to `path`, and returns `true` if it replaced a file there.
-    pub(super) async fn rename_to(self, path: &Path) -> Result<bool> {
+    pub(super) async fn rename_to(&self, path: &Path) -> io::Result<bool> {
         let replaces = fs::symlink_metadata(path).await.is_ok();
-        disk::rename(&self.path, path).await.map_err(file_error(path))?;
+        disk::rename(&self.path, path).await?;
         drop(disk::remove(&etag_path(&self.path)).await);
         Ok(replaces)
     }
 
     /// Renames the complete file to `path`, and returns `false` if something is already there.
-    pub(super) async fn rename_to_new(&self, path: &Path) -> Result<bool> {
-        self.link_and_remove(path).await.map_err(file_error(path))
-    }
-
-    async fn link_and_remove(&self, path: &Path) -> io::Result<bool> {
+    pub(super) async fn rename_to_new(&self, path: &Path) -> io::Result<bool> {
         if fs::symlink_metadata(path).await.is_ok() {
             return Ok(false);
         }

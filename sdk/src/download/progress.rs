@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::error::Result;
 use crate::types::ArtifactId;
 
 /// The progress of the download of one artifact.
@@ -121,6 +122,15 @@ impl Reporter {
                 event,
             });
         }
+    }
+
+    /// Reports how the download of a file has ended, and returns it.
+    pub(super) fn end(&self, result: Result<DownloadedFile>) -> Result<DownloadedFile> {
+        match &result {
+            Ok(file) => self.report(DownloadEvent::Finished { bytes: file.bytes }),
+            Err(error) => self.failed(error),
+        }
+        result
     }
 
     pub(super) fn retrying(&self, error: &impl fmt::Display, delay: Duration) {

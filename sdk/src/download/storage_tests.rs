@@ -112,40 +112,6 @@ async fn partial_file_of_another_artifact_with_the_same_name_is_not_resumed() {
 }
 
 #[tokio::test]
-async fn existing_files_are_kept_unless_overwritten() {
-    use FileStatus::{Created, Renamed, Replaced, Unchanged};
-
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let read = |name: &str| std::fs::read(path(name)).unwrap();
-    let fetch = async |body: &'static [u8], overwrite: bool| {
-        let script = Script::new([image_result(), image(200, body)]);
-        let job = open_client(&script).jobs().handle("job_1");
-        let download = job.download(folder.path()).if_exists(if_exists(overwrite));
-        let file = download.await.unwrap().remove(0);
-        (file.path, file.status)
-    };
-    assert_eq!(fetch(b"one", false).await, (path("art_1.png"), Created));
-    let modified = std::fs::metadata(path("art_1.png")).unwrap().modified().unwrap();
-    for overwrite in [false, true] {
-        assert_eq!(fetch(b"one", overwrite).await, (path("art_1.png"), Unchanged));
-    }
-    let metadata = std::fs::metadata(path("art_1.png")).unwrap();
-    assert_eq!(metadata.modified().unwrap(), modified);
-
-    // The same length does not make the same content.
-    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Renamed));
-    assert_eq!(fetch(b"three", false).await, (path("art_1-2.png"), Renamed));
-    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Unchanged));
-    assert_eq!(read("art_1.png"), b"one");
-
-    assert_eq!(fetch(b"four", true).await, (path("art_1.png"), Replaced));
-    assert_eq!(read("art_1.png"), b"four");
-    let names = ["art_1-1.png", "art_1-2.png", "art_1.png"];
-    assert_eq!(files_in(folder.path()), names);
-}
-
-#[tokio::test]
 async fn artifacts_with_the_same_name_are_all_kept() {
     let artifacts = r#"
         {"id": "art_1", "url": "https://media.example/1"},

@@ -81,7 +81,7 @@ impl StoredFiles {
         mut file: PartialFile,
         target: &Target,
     ) -> Result<(PathBuf, FileStatus)> {
-        file.sync().await?;
+        file.sync().await.map_err(file_error(&target.path()))?;
         let mut stored = self.stored.lock().await;
         for path in target.candidates() {
             let name = comparable_name(&path);
@@ -89,15 +89,15 @@ impl StoredFiles {
             if stored.contains(&name) {
                 continue;
             }
-            let status = if file.has_content_of(&path).await {
+            let status = if file.has_content_of(&path).await.unwrap_or(false) {
                 file.remove().await;
                 FileStatus::Unchanged
             } else if self.if_exists == IfExists::Overwrite {
-                match file.rename_to(&path).await? {
+                match file.rename_to(&path).await.map_err(file_error(&path))? {
                     true => FileStatus::Replaced,
                     false => FileStatus::Created,
                 }
-            } else if file.rename_to_new(&path).await? {
+            } else if file.rename_to_new(&path).await.map_err(file_error(&path))? {
                 if path == target.path() { FileStatus::Created } else { FileStatus::Renamed }
             } else {
                 continue;

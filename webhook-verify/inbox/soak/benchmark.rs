@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::json;
 use svc_webhook_inbox::tower::ReceiveService;
@@ -13,7 +13,7 @@ use svc_webhook_verify::{Event, KeySet, Verifier, WebhookReceiver};
 use tower::ServiceExt;
 
 use crate::processes::SECRET;
-use crate::sender::request;
+use crate::sender::delivery;
 use crate::store::{StoreKind, StoreServer};
 
 const CONCURRENCY: usize = 32;
@@ -26,7 +26,8 @@ pub(crate) async fn run(kind: StoreKind, events: usize) -> bool {
         let store = Arc::clone(&store);
         async move {
             let (headers, body) = delivery(number);
-            let event = NewEvent::new(&Event::parse(&body).unwrap(), headers, body.into());
+            let event = Event::parse(&body).unwrap();
+            let event = NewEvent::new(&event, headers.into(), body.into());
             store.insert(event).await.unwrap();
         }
     })
@@ -38,14 +39,14 @@ pub(crate) async fn run(kind: StoreKind, events: usize) -> bool {
         async move {
             let (headers, body) = delivery(events + number);
             let mut request = Request::new(Full::<bytes::Bytes>::from(body));
-            *request.headers_mut() = headers;
+            *request.headers_mut() = headers.into();
             let response = service.oneshot(request).await.unwrap();
             assert_eq!(response.status(), StatusCode::OK);
         }
     })
     .await;
     let report = json!({
-        "store": kind.name(),
+        "store": kind.name,
         "events": events,
         "inserted_per_second": insert.per_second,
         "insert_p99_ms": insert.p99_millis,
@@ -88,17 +89,4 @@ where
         per_second: (count as f64 / seconds).round(),
         p99_millis: (p99.as_secs_f64() * 10_000.0).round() / 10.0,
     }
-}
-
-/// Returns the headers and the body of a signed delivery.
-fn delivery(number: usize) -> (HeaderMap, Vec<u8>) {
-    let request = request(number);
-    let text = String::from_utf8(request).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let lines = head.lines().skip(1).filter_map(|line| line.split_once(": "));
-    let headers = lines.map(|(name, value)| {
-        let name: HeaderName = name.parse().unwrap();
-        (name, HeaderValue::from_str(value).unwrap())
-    });
-    (headers.collect(), body.as_bytes().to_vec())
 }

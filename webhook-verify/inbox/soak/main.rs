@@ -18,7 +18,6 @@
 )]
 
 mod benchmark;
-mod effects;
 mod kills;
 mod processes;
 mod sender;
@@ -30,14 +29,12 @@ mod server_folder;
 mod servers;
 mod store;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::effects::Effects;
 use crate::processes::Processes;
 use crate::sender::Sender;
 use crate::store::{StoreKind, StoreServer};
@@ -52,11 +49,11 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_ok = match words[..] {
         ["receiver", kind, address] => {
-            runtime.block_on(processes::receive(kind.parse().unwrap(), address));
+            runtime.block_on(processes::receive(StoreKind::find(kind).unwrap(), address));
             true
         }
         ["worker", kind, address, effects] => {
-            runtime.block_on(processes::work(kind.parse().unwrap(), address, effects));
+            runtime.block_on(processes::work(StoreKind::find(kind).unwrap(), address, effects));
             true
         }
         _ => {
@@ -92,7 +89,7 @@ impl Options {
                 number.map_err(|_| format!("invalid {name} `{value}`: expected a number"))
             };
             match *name {
-                "--store" => store = Some(value.parse()?),
+                "--store" => store = Some(StoreKind::find(value)?),
                 "--deliveries" => deliveries = number()?,
                 "--kills" => kills = number()?,
                 "--benchmark" => benchmark = Some(number()?),
@@ -118,25 +115,29 @@ async fn soak(options: &Options) -> bool {
     let accepting = start.elapsed();
 
     // The events of killed workers are handled when their leases have expired.
-    let paths: Vec<PathBuf> = processes.effect_paths();
-    let mut effects = Effects::read(&paths);
+    let mut effects = processes.effects();
     for _ in 0..600 {
-        if effects.handled() >= events {
+        if effects.len() >= events {
             break;
         }
         sleep(Duration::from_millis(500)).await;
-        effects = Effects::read(&paths);
+        effects = processes.effects();
     }
     let seconds = start.elapsed().as_secs_f64();
-    let lost = effects.missing(events);
+    let killed = processes.killed_workers();
+    let twice = || effects.values().filter(|workers| workers.len() > 1);
+    // The acknowledgement was lost in a restart of the server, or there is a defect.
+    let without_kill = twice().filter(|workers| workers.iter().all(|it| !killed.contains(it)));
+    let ids = (0..events).map(|number| format!("job_{number}"));
+    let lost: Vec<String> = ids.filter(|id| !effects.contains_key(id)).collect();
     let accepted_per_second = sender.answered() as f64 / accepting.as_secs_f64();
     let report = json!({
-        "store": options.store.name(),
+        "store": options.store.name,
         "deliveries": sender.answered(),
         "accepted": events,
-        "handled": effects.handled(),
-        "handled_twice": effects.handled_twice(),
-        "handled_twice_without_kill": effects.handled_twice_without_kill(&processes.killed_workers()),
+        "handled": effects.len(),
+        "handled_twice": twice().count(),
+        "handled_twice_without_kill": without_kill.count(),
         "lost": lost.len(),
         "kills": kills,
         "restarts": restarts,
@@ -146,7 +147,7 @@ async fn soak(options: &Options) -> bool {
     });
     println!("{report}");
     for id in lost.iter().take(10) {
-        eprintln!("lost: job_{id}");
+        eprintln!("lost: {id}");
     }
     lost.is_empty()
 }

@@ -1,6 +1,7 @@
 //! The processes of the soak: receivers and workers.
 
-use std::fs::OpenOptions;
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -48,16 +49,17 @@ pub(crate) async fn work(kind: StoreKind, address: &str, effects: &str) {
     .await;
 }
 
-/// The running receivers and workers.
+/// The running receivers and workers. The place of a receiver is its port, that of a worker the file of
+/// its effects.
 pub(crate) struct Processes {
     kind: StoreKind,
     address: String,
     folder: PathBuf,
-    receivers: Mutex<Vec<(Child, u16)>>,
-    workers: Mutex<Vec<(Child, PathBuf)>>,
+    receivers: Mutex<Vec<(Child, String)>>,
+    workers: Mutex<Vec<(Child, String)>>,
     /// The files of all workers, killed ones included.
-    effect_paths: Mutex<Vec<PathBuf>>,
-    killed_workers: Mutex<Vec<PathBuf>>,
+    effect_paths: Mutex<Vec<String>>,
+    killed_workers: Mutex<Vec<String>>,
 }
 
 impl Processes {
@@ -72,24 +74,29 @@ impl Processes {
             killed_workers: Mutex::default(),
         };
         for _ in 0..COUNT {
-            let receiver = processes.start_receiver();
-            processes.receivers.lock().unwrap().push(receiver);
-            let worker = processes.start_worker();
-            processes.workers.lock().unwrap().push(worker);
+            processes.receivers.lock().unwrap().push(processes.start_receiver());
+            processes.workers.lock().unwrap().push(processes.start_worker());
         }
         processes
     }
 
     pub(crate) fn port(&self, number: usize) -> u16 {
         let receivers = self.receivers.lock().unwrap();
-        receivers[number % receivers.len()].1
+        receivers[number % receivers.len()].1.parse().unwrap()
     }
 
-    pub(crate) fn effect_paths(&self) -> Vec<PathBuf> {
-        self.effect_paths.lock().unwrap().clone()
+    /// Returns the workers that have handled each event.
+    pub(crate) fn effects(&self) -> HashMap<String, Vec<String>> {
+        let mut effects: HashMap<String, Vec<String>> = HashMap::new();
+        for path in self.effect_paths.lock().unwrap().iter() {
+            for id in fs::read_to_string(path).unwrap_or_default().lines() {
+                effects.entry(id.to_owned()).or_default().push(path.clone());
+            }
+        }
+        effects
     }
 
-    pub(crate) fn killed_workers(&self) -> Vec<PathBuf> {
+    pub(crate) fn killed_workers(&self) -> Vec<String> {
         self.killed_workers.lock().unwrap().clone()
     }
 
@@ -104,17 +111,17 @@ impl Processes {
         self.killed_workers.lock().unwrap().push(path);
     }
 
-    fn start_receiver(&self) -> (Child, u16) {
+    fn start_receiver(&self) -> (Child, String) {
         let mut child = self.command("receiver").stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
-        (child, line.trim().parse().unwrap())
+        (child, line.trim().to_owned())
     }
 
-    fn start_worker(&self) -> (Child, PathBuf) {
+    fn start_worker(&self) -> (Child, String) {
         let mut paths = self.effect_paths.lock().unwrap();
-        let path = self.folder.join(format!("effects-{}", paths.len()));
+        let path = self.folder.join(format!("effects-{}", paths.len())).display().to_string();
         paths.push(path.clone());
         let child = self.command("worker").arg(&path).spawn().unwrap();
         (child, path)
@@ -122,29 +129,32 @@ impl Processes {
 
     fn command(&self, role: &str) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args([role, self.kind.name(), &self.address]);
+        command.args([role, self.kind.name, &self.address]);
         command
     }
 }
 
-/// Kills one of some processes, puts another one in its place, and returns what it was started with.
-fn replace<T>(processes: &Mutex<Vec<(Child, T)>>, number: usize, started: (Child, T)) -> T {
+/// Kills one of some processes, puts another one in its place, and returns the place of the killed one.
+fn replace(
+    processes: &Mutex<Vec<(Child, String)>>,
+    number: usize,
+    started: (Child, String),
+) -> String {
     let mut processes = processes.lock().unwrap();
     let index = number % processes.len();
-    let (mut killed, with) = std::mem::replace(&mut processes[index], started);
+    let (mut killed, place) = std::mem::replace(&mut processes[index], started);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    with
+    place
 }
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        let receivers = self.receivers.get_mut().unwrap().drain(..);
-        let workers = self.workers.get_mut().unwrap().drain(..);
-        let children = receivers.map(|(child, _)| child);
-        for mut child in children.chain(workers.map(|(child, _)| child)) {
-            let _ = child.kill();
-            let _ = child.wait();
+        for processes in [&mut self.receivers, &mut self.workers] {
+            for (child, _) in processes.get_mut().unwrap() {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use svc_webhook_verify::{KeySet, Signer};
+use svc_webhook_verify::{KeySet, SignatureHeaders, Signer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -114,17 +114,21 @@ async fn send(port: u16, event: usize, connection: &mut Option<TcpStream>) -> st
     Ok(status.unwrap_or_default())
 }
 
-/// Returns a whole signed request, with a body of about 512 bytes.
-pub(crate) fn request(event: usize) -> Vec<u8> {
+/// Returns the signed headers and the body of a delivery, with about 512 bytes.
+pub(crate) fn delivery(event: usize) -> (SignatureHeaders, String) {
     let filler = "x".repeat(430);
     let body = format!(
         r#"{{"event":"job.completed","job_id":"job_{event}","status":"OK","payload":{{"text":"{filler}"}}}}"#
     );
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let signer = Signer::new(KeySet::new([SECRET]).unwrap());
-    let headers = signer.sign(now, &body);
-    let lines = headers.pairs().map(|(name, value)| format!("{name}: {value}\r\n"));
-    let lines = lines.concat();
+    (signer.sign(now, &body), body)
+}
+
+/// Returns a delivery as a request.
+fn request(event: usize) -> Vec<u8> {
+    let (headers, body) = delivery(event);
+    let lines = headers.pairs().map(|(name, value)| format!("{name}: {value}\r\n")).concat();
     let length = body.len();
     format!(
         "POST /webhooks HTTP/1.1\r\nhost: soak\r\n{lines}content-length: {length}\r\n\r\n{body}"

@@ -1,58 +1,50 @@
 //! The stores, and the servers that they need.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use svc_webhook_inbox::{NatsStore, PostgresStore, RedisStore, SqliteStore, Store};
 
 use crate::servers::{Server, ServerKind};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoreKind {
-    Sqlite,
-    Postgres,
-    Redis,
-    Nats,
+/// A store by its name.
+#[derive(Clone, Copy)]
+pub(crate) struct StoreKind {
+    pub(crate) name: &'static str,
+    server: Option<ServerKind>,
 }
 
+const STORES: [StoreKind; 4] = [
+    StoreKind { name: "sqlite", server: None },
+    StoreKind { name: "postgres", server: Some(ServerKind::Postgres) },
+    StoreKind { name: "redis", server: Some(ServerKind::Redis) },
+    StoreKind { name: "nats", server: Some(ServerKind::Nats) },
+];
+
 impl StoreKind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Sqlite => "sqlite",
-            Self::Postgres => "postgres",
-            Self::Redis => "redis",
-            Self::Nats => "nats",
-        }
+    pub(crate) fn find(name: &str) -> Result<Self, String> {
+        let kind = STORES.into_iter().find(|kind| kind.name == name);
+        kind.ok_or_else(|| {
+            format!("unknown store `{name}`: expected sqlite, postgres, redis or nats")
+        })
     }
 
     /// Opens the store, as soon as its server answers.
     pub(crate) async fn open(self, address: &str) -> Arc<dyn Store> {
+        fn boxed(store: impl Store + 'static) -> Arc<dyn Store> {
+            Arc::new(store)
+        }
         loop {
-            let opened: Result<Arc<dyn Store>, _> = match self {
-                Self::Sqlite => SqliteStore::open(address).map(|store| Arc::new(store) as _),
-                Self::Postgres => {
-                    PostgresStore::connect(address).await.map(|store| Arc::new(store) as _)
-                }
-                Self::Redis => RedisStore::connect(address).await.map(|store| Arc::new(store) as _),
-                Self::Nats => NatsStore::connect(address).await.map(|store| Arc::new(store) as _),
+            let opened = match self.server {
+                None => SqliteStore::open(address).map(boxed),
+                Some(ServerKind::Postgres) => PostgresStore::connect(address).await.map(boxed),
+                Some(ServerKind::Redis) => RedisStore::connect(address).await.map(boxed),
+                Some(ServerKind::Nats) => NatsStore::connect(address).await.map(boxed),
             };
             match opened {
                 Ok(store) => return store,
                 Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
             }
         }
-    }
-}
-
-impl FromStr for StoreKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let kinds = [Self::Sqlite, Self::Postgres, Self::Redis, Self::Nats];
-        let kind = kinds.into_iter().find(|kind| kind.name() == text);
-        kind.ok_or_else(|| {
-            format!("unknown store `{text}`: expected sqlite, postgres, redis or nats")
-        })
     }
 }
 
@@ -64,13 +56,10 @@ pub(crate) enum StoreServer {
 
 impl StoreServer {
     pub(crate) fn start(kind: StoreKind) -> Option<Self> {
-        let kind = match kind {
-            StoreKind::Sqlite => return Some(Self::File(tempfile::tempdir().unwrap())),
-            StoreKind::Postgres => ServerKind::Postgres,
-            StoreKind::Redis => ServerKind::Redis,
-            StoreKind::Nats => ServerKind::Nats,
-        };
-        Server::start(kind).map(Self::Process)
+        match kind.server {
+            None => Some(Self::File(tempfile::tempdir().unwrap())),
+            Some(kind) => Server::start(kind).map(Self::Process),
+        }
     }
 
     pub(crate) fn address(&self) -> String {

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use svc_webhook_verify::{KeySet, ReceiveError, Signer, Verifier, WebhookReceiver, header};
+use axum::routing::post;
+use axum::{Extension, Router};
+use svc_webhook_verify::{
+    KeySet, ReceiveError, Signer, Verifier, Webhook, WebhookReceiver, header,
+};
 use tower_service::Service;
 
 pub(crate) const NOW: u64 = 1_700_000_000;
@@ -21,6 +24,15 @@ pub(crate) fn receiver() -> WebhookReceiver {
 pub(crate) fn receiver_at(time: Arc<AtomicU64>) -> WebhookReceiver {
     let keys = KeySet::new(["whsec_newest", "whsec_previous"]).unwrap();
     WebhookReceiver::new(Verifier::new(keys)).clock(move || time.load(Ordering::SeqCst))
+}
+
+/// A handler behind a layer, which returns the body.
+pub(crate) fn echo() -> Router {
+    let handler = async |Extension(webhook): Extension<Webhook>, body: Bytes| {
+        assert_eq!(webhook.body(), &body);
+        body
+    };
+    Router::new().route("/webhooks", post(handler))
 }
 
 pub(crate) fn signed_at(time: u64, body: impl AsRef<[u8]>) -> HeaderMap {

@@ -75,36 +75,42 @@ async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_without_a_status_has_that_of_the_poll() {
-    let script = Script::new([poll("completed"), json(200, r#"{"data": {"output": 7}}"#)]);
-    let run = developer_client(&script).agent_runs().handle("run_1");
-    assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_output_that_is_not_filled_in_yet_is_read_again() {
-    let settling = r#", "output": null, "output_error":
+async fn a_completed_run_is_read_until_its_receipt_is_complete() {
+    const EARLY: &str = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 10}}"#;
+    const SETTLING: &str = r#", "output": null, "output_error":
         {"code": "output_extraction_failed", "details": {"reason": "harvest_unavailable"}}"#;
-    let script = Script::new([
-        poll("completed"),
-        receipt("completed", settling),
-        receipt("completed", r#", "output": {"title": "Fox"}, "output_error": null"#),
-    ]);
-    let receipt_of = developer_client(&script).format_runs().handle("run_1").wait().await;
-    assert!(receipt_of.unwrap().output.is_some());
-    assert_eq!(script.requests().len(), 3);
-}
 
-#[tokio::test(start_paused = true)]
-async fn reading_the_result_is_retried_as_long_as_polling() {
-    let busy = || json(503, r#"{"error": {"code": "studio_agent_upstream_unavailable"}}"#);
-    let mut steps = vec![poll("completed")];
-    steps.extend((0..12).map(|_| busy()));
-    steps.push(receipt("completed", r#", "output": {}"#));
-    let script = Script::new(steps);
-    let run = developer_client(&script).format_runs().handle("run_1");
-    assert!(run.wait().poll_failure_timeout(Duration::from_secs(900)).await.is_ok());
-    assert_eq!(script.requests().len(), 14);
+    let over = || receipt("completed", r#", "output": {"title": "Fox"}, "output_error": null"#);
+    let (early, settling) = (json(200, EARLY), receipt("completed", SETTLING));
+    let busy = json(503, r#"{"error": {"code": "studio_agent_upstream_unavailable"}}"#);
+    let gone = json(404, r#"{"error": {"code": "format_run_not_found"}}"#);
+    let no_status = json(200, r#"{"data": {"output": 7}}"#);
+    // The responses after the first polls, and whether the receipt has its output.
+    let rows = [
+        (vec![poll("completed"), over()], true),
+        (vec![early.clone(), early.clone(), early, poll("completed"), over()], true),
+        // A result without a status has that of the poll.
+        (vec![poll("completed"), no_status], true),
+        // The replica that answers is behind the one that was polled.
+        (vec![poll("completed"), receipt("running", ""), over()], true),
+        (vec![poll("completed"), settling.clone(), over()], true),
+        // What was read is kept if it cannot be read again.
+        (vec![poll("completed"), settling, gone], false),
+        // Reading is retried for as long as polling.
+        ([vec![poll("completed")], vec![busy; 12], vec![over()]].concat(), true),
+    ];
+    for (steps, has_output) in rows {
+        let count = steps.len();
+        let script = Script::new(steps);
+        let run = developer_client(&script).format_runs().handle("run_1");
+        let receipt = run.wait().poll_failure_timeout(Duration::from_secs(900)).await.unwrap();
+        assert_eq!(receipt.status, RunStatus::Completed);
+        assert_eq!(
+            (receipt.output.is_some(), receipt.is_output_pending()),
+            (has_output, !has_output)
+        );
+        assert_eq!(script.requests().len(), count);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,21 +208,6 @@ async fn an_operation_that_submits_another_resource_is_rejected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_polled_until_its_result_is_ready() {
-    let early = || {
-        json(
-            200,
-            r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 10}}"#,
-        )
-    };
-    let script =
-        Script::new([early(), early(), early(), poll("completed"), receipt("completed", "")]);
-    let run = developer_client(&script).agent_runs().handle("run_1");
-    assert!(run.wait().await.is_ok());
-    assert_eq!(script.requests().len(), 5);
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_event_about_a_running_run_does_not_end_the_wait() {
     let mut steps: Vec<_> = (0..60).map(|_| poll("running")).collect();
     steps.extend([poll("completed"), receipt("completed", "")]);
@@ -230,30 +221,12 @@ async fn an_event_about_a_running_run_does_not_end_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_of_a_running_run_is_not_a_failure() {
-    let script = Script::new([poll("completed"), receipt("running", ""), receipt("completed", "")]);
-    let run = developer_client(&script).agent_runs().handle("run_1");
-    assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
-
     let script = Script::new([receipt("running", "")]);
     let error = developer_client(&script).agent_runs().handle("run_1").updates().result().await;
     let error = error.unwrap_err();
     assert_ne!(error.kind(), ErrorKind::RunFailed, "{error}");
     assert_eq!(error.next_action(), Some(crate::contract::NextAction::PollStatus));
     assert_eq!(error.run_id(), Some(&"run_1".into()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_receipt_is_kept_if_reading_it_again_fails() {
-    let settling = r#", "output": null, "artifacts": [{"url": "https://m/a.png"}], "output_error":
-        {"code": "output_extraction_failed", "details": {"reason": "harvest_unavailable"}}"#;
-    let script = Script::new([
-        poll("completed"),
-        receipt("completed", settling),
-        json(404, r#"{"error": {"code": "format_run_not_found"}}"#),
-    ]);
-    let run = developer_client(&script).format_runs().handle("run_1");
-    let receipt = run.wait().await.unwrap();
-    assert!(receipt.is_output_pending() && receipt.artifacts.len() == 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::{Wait, WebhookNotifier};
 use crate::call::clock;
-use crate::error::{Error, ErrorKind};
+use crate::contract::ErrorCode;
+use crate::error::ErrorKind;
 use crate::handle::{JobHandle, JobResource};
 use crate::surface::Open;
 use crate::transport::scripted::{Script, Step, data, developer_client, json, open_client};
@@ -88,44 +89,82 @@ async fn an_update_is_returned_before_the_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_rebuilt_from_its_id_is_polled_at_once() {
-    let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    wait(&script).await.unwrap();
-    assert_eq!(script.request_times(), [0, 0]);
+async fn a_wait_ends_as_the_responses_say() {
+    use ErrorKind::{Connection, JobCanceled, JobFailed, UnknownStatus};
+
+    const FAILED: &str =
+        r#"{"status": "failed", "error": {"code": "generation_failed", "message": "no"}}"#;
+    const EARLY: &str = r#"{"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}"#;
+    const ARCHIVED: &str = r#"{"status": "archived", "terminal": true}"#;
+    const FILES: &str = r#""artifacts": [{"url": "https://m/a.mp4"}]"#;
+    const RUNNING: &str = r#"{"id": "job_1", "status": "processing"}"#;
+
+    let data = |body: &str| json(200, &format!(r#"{{"data": {body}}}"#));
+    let (completed, result) = (json(200, COMPLETED), json(200, RESULT));
+    let failed = || status("failed", 0.0);
+    let canceled = Some((JobCanceled, Some("canceled"), None));
+    let archived = Some((UnknownStatus, Some("archived"), None));
+    // The responses, and the kind, the status and the code of the error, or `None` with a result.
+    let rows = [
+        (vec![completed.clone(), result.clone()], None),
+        // A status of an unknown name is terminal only if the payload says so.
+        (vec![data(r#"{"status": "faster"}"#), data(ARCHIVED), result.clone()], None),
+        (vec![data(EARLY), completed.clone(), result.clone()], None),
+        // The replica that answers is behind the one that was polled.
+        (vec![completed, data(RUNNING), result], None),
+        (
+            vec![failed(), data(FAILED)],
+            Some((JobFailed, Some("failed"), Some("generation_failed"))),
+        ),
+        // A job that failed has failed, also if its reason cannot be read.
+        (
+            vec![failed(), json(409, r#"{"error": {"code": "brand_new"}}"#)],
+            Some((JobFailed, Some("failed"), None)),
+        ),
+        (vec![status("canceled", 0.0), data(r#"{"status": "canceled"}"#)], canceled),
+        // Terminal without a status, and the result has it.
+        (
+            vec![data(r#"{"terminal": true}"#), data(RUNNING), data(r#"{"status": "canceled"}"#)],
+            canceled,
+        ),
+        // An unknown terminal status is neither a success nor a failure.
+        (vec![data(ARCHIVED), data(&format!(r#"{{"status": "archived", {FILES}}}"#))], archived),
+        (vec![data(ARCHIVED), data(&format!("{{{FILES}}}"))], archived),
+        (
+            vec![data(ARCHIVED), data(r#"{"status": "expired"}"#)],
+            Some((UnknownStatus, Some("expired"), None)),
+        ),
+        (vec![data(ARCHIVED), Step::ConnectionRefused], Some((Connection, None, None))),
+    ];
+    for (steps, expected) in rows {
+        let shown = format!("{steps:?}");
+        let script = Script::new(steps);
+        match wait(&script).await {
+            Ok(result) => {
+                assert_eq!(expected, None, "{shown}");
+                assert_eq!(result.artifacts().len(), 1, "{shown}");
+            }
+            Err(error) => {
+                let code = error.code().map(ErrorCode::as_str);
+                let actual = (error.kind(), error.terminal_status(), code);
+                assert_eq!(Some(actual), expected, "{shown}");
+                assert_eq!(error.job_id(), Some(&"job_1".into()), "{shown}");
+            }
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
-    let script = Script::new([
-        json(200, r#"{"data": {"status": "rendering_faster", "next_poll_after_seconds": 1}}"#),
-        json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
-        json(200, RESULT),
-    ]);
-    assert_eq!(wait(&script).await.unwrap().artifacts().len(), 1);
-    assert_eq!(script.requests().len(), 3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn canceled_and_failed_are_different_errors() {
-    let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
-    let script = Script::new([status("failed", 0.0), json(200, failed)]);
-    let error = wait(&script).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::JobFailed);
-    assert_eq!(error.code().unwrap().as_str(), "generation_failed");
-    assert_eq!(error.job_id().unwrap().as_str(), "job_1");
-
-    let script =
-        Script::new([status("canceled", 0.0), json(200, r#"{"data": {"status": "canceled"}}"#)]);
-    let error = wait(&script).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::JobCanceled);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_failed_job_is_failed_even_if_its_reason_cannot_be_read() {
-    let script =
-        Script::new([status("failed", 0.0), json(409, r#"{"error": {"code": "brand_new"}}"#)]);
-    let error = wait(&script).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::JobFailed, "{error}");
+async fn a_job_that_is_not_over_has_not_failed() {
+    let running = json(200, r#"{"data": {"id": "job_1", "status": "processing"}}"#);
+    let early = r#"{"error": {"code": "job_not_completed", "message": "wait"}}"#;
+    for result in [json(409, early), json(200, r#"{"data": {}}"#)] {
+        let script = Script::new([running.clone(), result]);
+        let outcome = open_client(&script).jobs().handle("job_1").updates().result().await;
+        let error = outcome.unwrap_err();
+        assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
+        assert_eq!(error.job_id(), Some(&"job_1".into()));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,27 +233,6 @@ async fn the_timeout_covers_reading_the_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
-    const FILES: &str = r#""artifacts": [{"id": "art_1", "url": "https://cdn.example/1"}]"#;
-    let rows = [
-        (format!(r#"{{"status": "archived", {FILES}}}"#), Some("archived")),
-        (format!("{{{FILES}}}"), Some("archived")),
-        (r#"{"status": "expired"}"#.to_owned(), Some("expired")),
-        (format!(r#"{{"status": "completed", {FILES}}}"#), None),
-    ];
-    for (result, ended) in rows {
-        let script = Script::new([
-            json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
-            json(200, &format!(r#"{{"data": {result}}}"#)),
-        ]);
-        let outcome = wait(&script).await;
-        let error = outcome.err();
-        assert_eq!(error.as_ref().map(Error::kind), ended.map(|_| ErrorKind::UnknownStatus));
-        assert_eq!(error.as_ref().and_then(Error::terminal_status), ended);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_unknown_terminal_status_of_a_top_up_or_a_queue_is_neither() {
     let top_up = json(200, r#"{"data": {"id": "top_1", "status": "reversed", "terminal": true}}"#);
     let script = Script::new([top_up]);
@@ -241,38 +259,6 @@ async fn an_unknown_terminal_status_of_a_top_up_or_a_queue_is_neither() {
         let items = error.queue().map(|it| it.items.len());
         assert_eq!(items, Some(usize::from(fields.contains("items"))));
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_a_job_that_failed_is_called_failed() {
-    // Terminal under a new name, and its result cannot be read.
-    let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
-    let script = Script::new([archived, Step::ConnectionRefused]);
-    let error = wait(&script).await.unwrap_err();
-    assert!(error.kind() != ErrorKind::JobFailed && error.is_unreachable(), "{error}");
-
-    // Not terminal at all.
-    let early = r#"{"error": {"code": "job_not_completed", "message": "wait"}}"#;
-    let running = r#"{"data": {"id": "job_1", "status": "processing"}}"#;
-    let script = Script::new([json(200, running), json(409, early)]);
-    let error = open_client(&script).jobs().handle("job_1").updates().result().await.unwrap_err();
-    assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
-    assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
-
-    // Terminal without a status, and the result has it.
-    let terminal = json(200, r#"{"data": {"terminal": true}}"#);
-    let canceled = json(200, r#"{"data": {"status": "canceled"}}"#);
-    let script = Script::new([terminal, json(200, running), canceled]);
-    let error = wait(&script).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::JobCanceled, "{error}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wait_goes_on_until_the_result_is_ready() {
-    let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
-    let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
-    wait(&script).await.unwrap();
-    assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,36 +325,25 @@ fn completed_event() -> crate::types::WebhookEvent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_before_the_next_poll_ends_the_wait() {
-    let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
-    let script = Script::new([receipt(30.0), json(200, envelope), json(200, RESULT)]);
-    let notifier = WebhookNotifier::new();
-    let job = job(&script).await;
-    let late = notifier.clone();
-    tokio::spawn(async move {
-        clock::sleep(Duration::from_secs(7)).await;
-        late.notify(&completed_event());
-    });
-    assert_eq!(job.wait().webhook_notifier(&notifier).await.unwrap().artifacts().len(), 1);
-    assert_eq!(script.request_times(), [0, 7000, 7000]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_event_before_the_wait_is_not_missed() {
-    let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
-    let script = Script::new([json(200, envelope), json(200, RESULT)]);
-    let notifier = WebhookNotifier::new();
-    notifier.notify(&completed_event());
-    let job = open_client(&script).jobs().handle("job_1");
-    assert!(job.wait().webhook_notifier(&notifier).await.is_ok());
-    assert_eq!(script.request_times(), [0, 0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_poll_before_the_event_ends_the_wait() {
-    let script = Script::new([receipt(1.0), json(200, COMPLETED), json(200, RESULT)]);
-    let job = job(&script).await;
-    assert!(job.wait().webhook_notifier(&WebhookNotifier::new()).await.is_ok());
+async fn an_event_ends_the_wait_for_the_next_poll() {
+    // When the event arrives, in seconds, the hint of the receipt, and when requests are sent.
+    for (event, hint, times) in [
+        (Some(0), 30.0, &[0.0, 0.0, 0.0]),
+        (Some(7), 30.0, &[0.0, 7.0, 7.0]),
+        (None, 1.0, &[0.0, 1.0, 1.0]),
+    ] {
+        let script = Script::new([receipt(hint), json(200, COMPLETED), json(200, RESULT)]);
+        let notifier = WebhookNotifier::new();
+        let job = job(&script).await;
+        let sender = notifier.clone();
+        tokio::spawn(async move {
+            let Some(seconds) = event else { return };
+            clock::sleep(Duration::from_secs(seconds)).await;
+            sender.notify(&completed_event());
+        });
+        assert_eq!(job.wait().webhook_notifier(&notifier).await.unwrap().artifacts().len(), 1);
+        assert_times(&script.request_times(), times);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -417,18 +392,4 @@ async fn the_longest_hints_are_accepted() {
             .unwrap_err();
         assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_result_of_a_running_job_is_not_a_failure() {
-    let running = json(200, r#"{"data": {"id": "job_1", "status": "processing"}}"#);
-    let script = Script::new([running.clone(), json(200, r#"{"data": {}}"#)]);
-    let outcome = open_client(&script).jobs().handle("job_1").updates().result().await;
-    let error = outcome.unwrap_err();
-    assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
-    assert_eq!(error.job_id(), Some(&"job_1".into()));
-
-    let script = Script::new([json(200, COMPLETED), running.clone(), json(200, RESULT)]);
-    let waited = wait(&script).await;
-    assert_eq!(waited.unwrap().artifacts().len(), 1);
 }

@@ -9,9 +9,7 @@ use svc_webhook_verify::DedupeKey;
 
 use crate::clock::{duration_millis, from_millis};
 use crate::event::{EventId, EventState, StoredEvent};
-use crate::store::{
-    ClaimRequest, HandlingOutcome, Lease, ListQuery, ReplayFilter, StoreError, StoreStats,
-};
+use crate::store::{ClaimRequest, Lease, ListQuery, ReplayFilter, StoreError, StoreStats};
 
 /// The maximum number of keys of evicted events, to bound the memory.
 const MAX_EVICTED_KEYS: usize = 1_000_000;
@@ -157,27 +155,6 @@ impl<P> EventTable<P> {
         held.ok_or_else(|| StoreError::lease_lost(lease))
     }
 
-    /// Extends the lease of an event.
-    pub(super) fn extend(&mut self, number: u64, until: i64) {
-        self.update(number, |entry| entry.state = State::Leased { until });
-    }
-
-    /// Records what became of an event.
-    pub(super) fn finish(&mut self, number: u64, outcome: HandlingOutcome, now: i64) {
-        self.update(number, |entry| match outcome {
-            HandlingOutcome::Handled => entry.state = State::Handled { at: now },
-            HandlingOutcome::Retry { after, error } => {
-                let due_at = now.saturating_add(duration_millis(after));
-                entry.state = State::Pending { due_at };
-                entry.last_error = Some(error);
-            }
-            HandlingOutcome::Dead { reason } => {
-                entry.state = State::Dead { at: now };
-                entry.last_error = Some(reason);
-            }
-        });
-    }
-
     pub(super) fn finished_with_key(&self, key: &DedupeKey) -> Option<u64> {
         let number = self.by_key.get(key).copied()?;
         self.get(number)?.finished_at().map(|_| number)
@@ -255,20 +232,21 @@ impl<P> EventTable<P> {
             .collect()
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> Option<Entry<P>> {
+    pub(super) fn remove(&mut self, number: u64) {
         self.forget(number);
         self.unindex(number);
-        self.by_number.remove(&number)
+        self.by_number.remove(&number);
     }
 
     /// Removes an event, but keeps its key, so that further deliveries are duplicates.
-    pub(super) fn evict(&mut self, number: u64) -> Option<Entry<P>> {
-        let is_forgotten = self.get(number)?.is_forgotten;
-        let entry = self.remove(number)?;
-        if let (Some(at), Some(key), false) = (entry.finished_at(), &entry.key, is_forgotten) {
-            self.add_evicted(key.clone(), at);
+    pub(super) fn evict(&mut self, number: u64) {
+        let Some(entry) = self.get(number) else { return };
+        let key = entry.key.clone().filter(|_| !entry.is_forgotten);
+        let finished_at = entry.finished_at();
+        self.remove(number);
+        if let (Some(at), Some(key)) = (finished_at, key) {
+            self.add_evicted(key, at);
         }
-        Some(entry)
     }
 
     pub(super) fn add_evicted(&mut self, key: DedupeKey, finished_at: i64) {

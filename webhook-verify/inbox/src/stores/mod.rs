@@ -2,6 +2,7 @@
 
 mod event_table;
 mod file;
+mod local;
 mod memory;
 #[cfg(feature = "nats")]
 mod nats;

@@ -102,6 +102,12 @@ async fn claim_one(store: &dyn Store) -> Option<ClaimedEvent> {
     claimed.into_iter().next()
 }
 
+/// Claims the next event, and records what became of it.
+async fn finish_one(store: &dyn Store, outcome: HandlingOutcome) {
+    let claimed = claim_one(store).await.unwrap();
+    store.finish(&claimed.lease, outcome).await.unwrap();
+}
+
 async fn state(store: &dyn Store, id: &EventId) -> EventState {
     store.get(id).await.unwrap().unwrap().state
 }
@@ -214,9 +220,8 @@ async fn simultaneous_claims_never_share_an_event(test: TestStore) {
 async fn a_retried_event_is_claimed_after_its_delay(test: TestStore) {
     let store = &*test.store;
     let id = insert(store, job_event("job.completed", "job_1")).await;
-    let claimed = claim_one(store).await.unwrap();
     let outcome = HandlingOutcome::Retry { after: Duration::from_secs(30), error: "busy".into() };
-    store.finish(&claimed.lease, outcome).await.unwrap();
+    finish_one(store, outcome).await;
     assert_eq!(state(store, &id).await, EventState::Pending);
     assert!(claim_one(store).await.is_none());
     test.advance(Duration::from_secs(30));
@@ -320,8 +325,7 @@ async fn finished_events_are_replayed(test: TestStore) {
         ("job_3", HandlingOutcome::Dead { reason: "broken".into() }),
     ] {
         ids.push(insert(store, job_event("job.completed", job)).await);
-        let claimed = claim_one(store).await.unwrap();
-        store.finish(&claimed.lease, outcome).await.unwrap();
+        finish_one(store, outcome).await;
         test.advance(SECOND);
     }
     let pending = insert(store, job_event("job.completed", "job_4")).await;
@@ -343,8 +347,7 @@ async fn finished_events_are_replayed(test: TestStore) {
 async fn purged_events_are_gone(test: TestStore) {
     let store = &*test.store;
     let old = insert(store, job_event("job.completed", "job_1")).await;
-    let claimed = claim_one(store).await.unwrap();
-    store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
+    finish_one(store, HandlingOutcome::Handled).await;
     let unfinished = insert(store, job_event("job.completed", "job_2")).await;
     test.advance(Duration::from_secs(3600));
     assert_eq!(store.purge(Duration::from_secs(3601)).await.unwrap(), 0);
@@ -382,8 +385,7 @@ async fn stats_count_states_and_the_oldest_age(test: TestStore) {
     let dead = HandlingOutcome::Dead { reason: "broken".into() };
     for (job, outcome) in [("job_1", HandlingOutcome::Handled), ("job_2", dead)] {
         insert(store, job_event("job.completed", job)).await;
-        let claimed = claim_one(store).await.unwrap();
-        store.finish(&claimed.lease, outcome).await.unwrap();
+        finish_one(store, outcome).await;
     }
     insert(store, job_event("job.completed", "job_3")).await;
     claim_one(store).await.unwrap();
@@ -417,21 +419,12 @@ mod crashes {
     async fn a_crash(kind: ServerKind) {
         let Some(mut server) = Server::start(kind) else { return };
         let test = stores::on_server(&server).await;
-        insert_before_a_crash(&test).await;
-        server.crash_and_restart();
-        recover(test).await;
-    }
-
-    async fn insert_before_a_crash(test: &TestStore) {
         for number in 0..20 {
             let event = job_event("job.completed", &format!("job_{number}"));
             insert(&*test.store, event).await;
         }
-        let claimed = claim_one(&*test.store).await.unwrap();
-        test.store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
-    }
-
-    async fn recover(test: TestStore) {
+        finish_one(&*test.store, HandlingOutcome::Handled).await;
+        server.crash_and_restart();
         // The old connections are broken: an error is allowed, a hang is not.
         for _ in 0..20 {
             if test.store.stats().await.is_ok() {

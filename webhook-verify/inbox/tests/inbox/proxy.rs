@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 /// A proxy on this machine.
+#[derive(Clone, Default)]
 pub(crate) struct Proxy {
     loses_responses: Arc<AtomicBool>,
 }
@@ -16,17 +17,11 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Listens on a socket file, for a server that listens on another one.
     pub(crate) fn unix(at: &Path, server: PathBuf) -> Self {
-        let proxy = Self::new();
-        let listener = UnixListener::bind(at).unwrap();
-        let loses_responses = Arc::clone(&proxy.loses_responses);
+        let proxy = Self::default();
+        let (this, listener) = (proxy.clone(), UnixListener::bind(at).unwrap());
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                if let Ok(server) = UnixStream::connect(&server).await {
-                    let loses = Arc::clone(&loses_responses);
-                    let (client, server) = (client.into_split(), server.into_split());
-                    tokio::spawn(forward(client.0, server.1, None));
-                    tokio::spawn(forward(server.0, client.1, Some(loses)));
-                }
+                this.connect(client, UnixStream::connect(&server).await);
             }
         });
         proxy
@@ -34,30 +29,31 @@ impl Proxy {
 
     /// Listens on a free port, for a server that listens on another one. Returns the port as well.
     pub(crate) async fn tcp(server: u16) -> (Self, u16) {
-        let proxy = Self::new();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = Self::default();
+        let (this, listener) = (proxy.clone(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let port = listener.local_addr().unwrap().port();
-        let loses_responses = Arc::clone(&proxy.loses_responses);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                if let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await {
-                    let loses = Arc::clone(&loses_responses);
-                    let (client, server) = (client.into_split(), server.into_split());
-                    tokio::spawn(forward(client.0, server.1, None));
-                    tokio::spawn(forward(server.0, client.1, Some(loses)));
-                }
+                this.connect(client, TcpStream::connect(("127.0.0.1", server)).await);
             }
         });
         (proxy, port)
     }
 
-    fn new() -> Self {
-        Self { loses_responses: Arc::default() }
-    }
-
     /// Sets whether responses are lost, and their connections with them.
     pub(crate) fn lose_responses(&self, loses: bool) {
         self.loses_responses.store(loses, Ordering::SeqCst);
+    }
+
+    fn connect<S>(&self, client: S, server: std::io::Result<S>)
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let Ok(server) = server else { return };
+        let (from_client, to_client) = split(client);
+        let (from_server, to_server) = split(server);
+        tokio::spawn(forward(from_client, to_server, None));
+        tokio::spawn(forward(from_server, to_client, Some(Arc::clone(&self.loses_responses))));
     }
 }
 

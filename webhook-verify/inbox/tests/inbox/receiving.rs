@@ -1,19 +1,13 @@
 //! Receiving over HTTP: each answer, and what is stored.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::post;
 use http::{HeaderMap, Request, Response, StatusCode};
 use svc_webhook_inbox::tower::ReceiveService;
-use svc_webhook_inbox::{
-    ClaimRequest, ClaimedEvent, EventId, HandlingOutcome, Inbox, InsertOutcome, Lease, ListQuery,
-    MemoryStore, NewEvent, ReplayFilter, Store, StoreError, StoreStats, StoredEvent,
-};
-use svc_webhook_verify::{DedupeKey, KeySet, Signer, Verifier, WebhookReceiver};
+use svc_webhook_inbox::{FileStore, Inbox, ListQuery, MemoryStore, StoreStats};
+use svc_webhook_verify::{KeySet, Signer, Verifier, WebhookReceiver};
 use tower::ServiceExt;
 
 const NOW: u64 = 1_700_000_000;
@@ -99,51 +93,13 @@ async fn other_deliveries_are_rejected_and_not_stored() {
 
 #[tokio::test]
 async fn a_failed_store_is_answered_503_with_retry_after() {
-    for router in routers(&Inbox::new(BrokenStore)) {
+    let folder = tempfile::tempdir().unwrap();
+    drop(FileStore::open(folder.path().join("inbox")).unwrap());
+    // A store that cannot be written.
+    let store = FileStore::open_read_only(folder.path().join("inbox")).unwrap();
+    for router in routers(&Inbox::new(store)) {
         let response = send(&router, delivery(keys(), NOW, BODY)).await;
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()["retry-after"], "30");
-    }
-}
-
-/// A store that cannot be reached.
-#[derive(Debug)]
-struct BrokenStore;
-
-fn broken<T>() -> Result<T, StoreError> {
-    Err(StoreError::unavailable("cannot connect", "connection refused"))
-}
-
-#[async_trait]
-impl Store for BrokenStore {
-    async fn insert(&self, _: NewEvent) -> Result<InsertOutcome, StoreError> {
-        broken()
-    }
-    async fn claim(&self, _: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
-        broken()
-    }
-    async fn extend(&self, _: &Lease, _: Duration) -> Result<(), StoreError> {
-        broken()
-    }
-    async fn finish(&self, _: &Lease, _: HandlingOutcome) -> Result<(), StoreError> {
-        broken()
-    }
-    async fn forget(&self, _: &DedupeKey) -> Result<bool, StoreError> {
-        broken()
-    }
-    async fn get(&self, _: &EventId) -> Result<Option<StoredEvent>, StoreError> {
-        broken()
-    }
-    async fn list(&self, _: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
-        broken()
-    }
-    async fn replay(&self, _: &ReplayFilter) -> Result<u64, StoreError> {
-        broken()
-    }
-    async fn purge(&self, _: Duration) -> Result<u64, StoreError> {
-        broken()
-    }
-    async fn stats(&self) -> Result<StoreStats, StoreError> {
-        broken()
     }
 }

@@ -23,21 +23,10 @@ pub(super) enum Line {
     Claimed { ids: Vec<u64> },
     /// An event is to be claimed again.
     Retried { id: u64, due_at: i64, error: String },
-    /// An event was handled. Earlier versions did not store when.
-    Forwarded {
-        id: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at: Option<i64>,
-    },
-    /// An event was given up. Earlier versions stored neither when nor why, and counted the next
-    /// delivery as new.
-    GivenUp {
-        id: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at: Option<i64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-    },
+    /// An event was handled.
+    Forwarded { id: u64, at: i64 },
+    /// An event was given up.
+    GivenUp { id: u64, at: i64, reason: String },
     /// Finished events are pending again.
     Replayed { ids: Vec<u64>, at: i64 },
     /// The next delivery of an event counts as new.
@@ -78,11 +67,8 @@ pub(super) struct Delivery {
     /// The key that identifies duplicates. Test deliveries have none.
     #[serde(default, with = "key", skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<DedupeKey>,
-    /// The type of the event. Earlier versions stored a name, such as `job.completed job_1`.
-    #[serde(default)]
-    event: String,
-    #[serde(default, skip_serializing)]
-    name: String,
+    /// The type of the event.
+    pub(super) event: String,
     /// See [`to_pairs`].
     headers: Vec<(String, String)>,
     body: Body,
@@ -114,7 +100,6 @@ impl Delivery {
             ms: u16::try_from(at.unsigned_abs() % 1000).unwrap_or_default(),
             key,
             event: event.to_owned(),
-            name: String::new(),
             headers: to_pairs(headers),
             body,
         }
@@ -124,13 +109,6 @@ impl Delivery {
     pub(super) fn received_at(&self) -> i64 {
         let millis = self.at.saturating_mul(1000);
         i64::try_from(millis.saturating_add(u64::from(self.ms))).unwrap_or(i64::MAX)
-    }
-
-    pub(super) fn event_type(&self) -> &str {
-        match self.event.as_str() {
-            "" => self.name.split(' ').next().unwrap_or_default(),
-            event => event,
-        }
     }
 
     pub(super) fn headers(&self) -> HeaderMap {
@@ -196,7 +174,7 @@ mod tests {
             let text = serde_json::to_string(&delivery).unwrap();
             let back: Delivery = serde_json::from_str(&text).unwrap();
             assert_eq!(back, delivery);
-            assert_eq!((back.received_at(), back.event_type()), (5_007, "job.completed"));
+            assert_eq!((back.received_at(), back.event.as_str()), (5_007, "job.completed"));
             assert_eq!((back.headers(), back.body()), (headers.clone(), Some(body)));
         }
     }

@@ -8,22 +8,25 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::line::{Delivery, FORMAT, Line};
+use bytes::Bytes;
+use http::HeaderMap;
+
+use super::line::{FORMAT, Line};
 use crate::store::{StoreError, StoreErrorKind};
 
 /// The size of superfluous lines above which the file is compacted.
 const MAX_DEAD_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The position of a line in the file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LineRange {
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::stores) struct LineRange {
     offset: u64,
     pub(super) length: u64,
 }
 
 /// The open log file.
 #[derive(Debug)]
-pub(super) struct EventLog {
+pub(in crate::stores) struct EventLog {
     path: PathBuf,
     file: File,
     length: u64,
@@ -164,11 +167,16 @@ impl EventLog {
         self.compacted_length = self.length;
     }
 
-    pub(super) fn delivery(&mut self, range: LineRange) -> io::Result<Delivery> {
-        match serde_json::from_slice(&self.text(range)?)? {
-            Line::Received { delivery, .. } => Ok(delivery),
-            _ => Err(io::Error::other("the line does not contain a delivery")),
-        }
+    /// Reads the headers and the body of a delivery.
+    pub(super) fn content(&mut self, range: LineRange) -> io::Result<(HeaderMap, Bytes)> {
+        let Line::Received { delivery, .. } = serde_json::from_slice(&self.text(range)?)? else {
+            return Err(io::Error::other("the line does not contain a delivery"));
+        };
+        let body = delivery.body();
+        Ok((
+            delivery.headers(),
+            body.ok_or_else(|| io::Error::other("the stored body is damaged"))?,
+        ))
     }
 
     fn text(&mut self, range: LineRange) -> io::Result<Vec<u8>> {

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use super::*;
-use crate::MemoryStore;
 use crate::event::EventState;
 use crate::store::StoreErrorKind;
+use crate::{FileStore, MemoryStore};
 
 struct Folder(tempfile::TempDir);
 
@@ -50,7 +50,7 @@ async fn handle(store: &FileStore) {
 }
 
 async fn compact(store: &FileStore) {
-    let compacted = store.run(|events, _| {
+    let compacted = store.0.run(|events, _| {
         let compacted = events.compact();
         compacted.map_err(|error| StoreError::unavailable("cannot compact", error))
     });
@@ -106,40 +106,6 @@ async fn all_states_survive_a_restart_and_a_compaction() {
         let event = claim(&store).await.unwrap().event;
         assert_eq!((event.id.as_str(), event.attempts), (id, 2));
     }
-}
-
-#[tokio::test]
-async fn a_file_of_an_earlier_version_is_read() {
-    let folder = Folder::new();
-    let received = |id: u64, job: &str| {
-        format!(
-            r#"{{"received":{{"id":{id},"delivery":{{"at":1700000000,"key":["job.completed","job:{job}"],"name":"job.completed {job}","headers":[["x-a","b"]],"body":"{job}"}}}}}}"#
-        )
-    };
-    let lines = [
-        r#"{"svc_webhook_store":1}"#.to_owned(),
-        r#"{"known":{"at":1700000000,"key":["job.failed","job:job_0"]}}"#.to_owned(),
-        received(1, "job_1"),
-        received(2, "job_2"),
-        received(3, "job_3"),
-        r#"{"forwarded":{"id":1}}"#.to_owned(),
-        r#"{"given_up":{"id":2}}"#.to_owned(),
-    ];
-    fs::write(folder.path(), lines.join("\n") + "\n").unwrap();
-    let store = folder.open();
-    let stats = store.stats().await.unwrap();
-    assert_eq!((stats.handled, stats.dead, stats.pending), (1, 1, 1));
-    let claimed = claim(&store).await.unwrap().event;
-    assert_eq!(claimed.event_type, "job.completed");
-    assert_eq!(
-        (&claimed.body[..], &claimed.headers["x-a"]),
-        (&b"job_3"[..], &"b".parse().unwrap())
-    );
-    assert_eq!(insert(&store, "job_1").await, InsertOutcome::Duplicate);
-    assert_ne!(insert(&store, "job_2").await, InsertOutcome::Duplicate);
-    let mut known = event("job_0", "");
-    known.dedupe_key = Some(DedupeKey::new("job.failed", "job:job_0"));
-    assert_eq!(store.insert(known).await.unwrap(), InsertOutcome::Duplicate);
 }
 
 #[tokio::test]

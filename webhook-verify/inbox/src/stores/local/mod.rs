@@ -1,0 +1,450 @@
+//! The store of one process, with its events in memory or in a file.
+
+mod event_log;
+mod line;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use svc_webhook_verify::DedupeKey;
+use tokio::sync::Notify;
+
+use self::event_log::{EventLog, LineRange};
+use self::line::{Delivery, Line};
+use super::event_table::{Entry, EventTable, State, id, number};
+use super::memory::MemoryContents;
+use crate::clock::{Clock, duration_millis};
+use crate::event::{EventId, NewEvent, StoredEvent};
+use crate::store::{
+    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
+    Store, StoreError, StoreStats,
+};
+
+/// The size of finished events that a compaction keeps, so that they can be replayed.
+const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The store behind [`FileStore`](crate::FileStore) and [`MemoryStore`](crate::MemoryStore).
+#[derive(Clone, Debug)]
+pub(crate) struct LocalStore {
+    events: Arc<Mutex<LocalEvents>>,
+    changed: Arc<Notify>,
+    clock: Clock,
+}
+
+/// A store that one process uses alone.
+pub(crate) trait OneProcessStore: fmt::Debug + Send + Sync {
+    fn local(&self) -> &LocalStore;
+}
+
+#[derive(Debug)]
+pub(super) struct LocalEvents {
+    /// The events without headers and bodies, with their places in the file.
+    table: EventTable<LineRange>,
+    pub(super) storage: Storage,
+}
+
+/// Adds a line to the file, with or without flushing it to the disk.
+type Append = fn(&mut EventLog, &Line) -> io::Result<LineRange>;
+
+/// Where the headers and bodies are.
+#[derive(Debug)]
+pub(super) enum Storage {
+    Memory(MemoryContents),
+    File(EventLog),
+}
+
+impl LocalStore {
+    pub(super) fn new(storage: Storage) -> Self {
+        Self::with_events(EventTable::default(), storage)
+    }
+
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut table = EventTable::default();
+        let log = EventLog::open(path, |line, range| apply(&mut table, &line, range))?;
+        // A new process does not wait for the delays of an earlier one.
+        for (number, received_at) in table.delayed() {
+            let state = State::Pending { due_at: received_at };
+            table.update(number, |entry| entry.state = state);
+        }
+        let store = Self::with_events(table, Storage::File(log));
+        let compacted = store.events().compact_if_needed();
+        compacted.map_err(|error| StoreError::unavailable("cannot compact the store", error))?;
+        Ok(store)
+    }
+
+    pub(super) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let mut table = EventTable::default();
+        let log = EventLog::open_read_only(path, |line, range| apply(&mut table, &line, range))?;
+        Ok(Self::with_events(table, Storage::File(log)))
+    }
+
+    fn with_events(table: EventTable<LineRange>, storage: Storage) -> Self {
+        let events = Arc::new(Mutex::new(LocalEvents { table, storage }));
+        Self { events, changed: Arc::default(), clock: Clock::system() }
+    }
+
+    pub(super) fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    pub(super) fn events(&self) -> MutexGuard<'_, LocalEvents> {
+        // A panic would leave the memory without a change that is in the file, never the reverse.
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn add(&self, event: NewEvent, is_handled: bool) -> Result<InsertOutcome, StoreError> {
+        let added = self.run(move |events, now| events.add(event, is_handled, now)).await;
+        self.changed.notify_one();
+        added
+    }
+
+    /// Runs a function; with a file on a blocking thread, because writing to the disk takes time.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut LocalEvents, i64) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let now = self.clock.millis();
+        let is_in_memory = matches!(self.events().storage, Storage::Memory(_));
+        if is_in_memory {
+            return work(&mut self.events(), now);
+        }
+        let store = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&mut store.events(), now)).await;
+        done.unwrap_or_else(|error| Err(StoreError::unavailable("the store failed", error)))
+    }
+}
+
+/// Makes the change of a line.
+fn apply(table: &mut EventTable<LineRange>, line: &Line, range: LineRange) {
+    match line {
+        Line::SvcWebhookStore(_) => {}
+        Line::Received { id, delivery } => {
+            let (key, event_type) = (delivery.key.clone(), delivery.event.clone());
+            table.insert(*id, Entry::new(key, event_type, delivery.received_at(), range));
+        }
+        Line::Claimed { ids } => {
+            for id in ids {
+                table.update(*id, |entry| {
+                    entry.attempts = entry.attempts.saturating_add(1);
+                    entry.claims = entry.claims.saturating_add(1);
+                });
+            }
+        }
+        Line::Retried { id, due_at, error } => table.update(*id, |entry| {
+            entry.state = State::Pending { due_at: *due_at };
+            entry.last_error = Some(error.clone());
+        }),
+        Line::Forwarded { id, at } => {
+            table.update(*id, |entry| entry.state = State::Handled { at: *at });
+        }
+        Line::GivenUp { id, at, reason } => table.update(*id, |entry| {
+            entry.state = State::Dead { at: *at };
+            entry.last_error = Some(reason.clone());
+        }),
+        Line::Replayed { ids, at } => ids.iter().for_each(|id| table.replay(*id, *at)),
+        Line::Forgotten { id } => table.forget(*id),
+        Line::ForgottenKey { key } => {
+            if let Some(key) = key {
+                table.forget_evicted(key);
+            }
+        }
+        Line::Purged { ids } => ids.iter().for_each(|id| table.remove(*id)),
+        Line::Attempts { id, attempts, claims, due_at, error } => table.update(*id, |entry| {
+            (entry.attempts, entry.claims) = (*attempts, *claims);
+            entry.last_error.clone_from(error);
+            if let Some(due_at) = *due_at {
+                entry.state = State::Pending { due_at };
+            }
+        }),
+        Line::Known { at, key } => {
+            let millis = i64::try_from(at.saturating_mul(1000)).unwrap_or(i64::MAX);
+            if let Some(key) = key {
+                table.add_evicted(key.clone(), millis);
+            }
+        }
+    }
+}
+
+impl LocalEvents {
+    fn add(
+        &mut self,
+        event: NewEvent,
+        is_handled: bool,
+        now: i64,
+    ) -> Result<InsertOutcome, StoreError> {
+        let NewEvent { dedupe_key: key, event_type, headers, body } = event;
+        if key.as_ref().is_some_and(|key| self.table.is_known(key)) {
+            return Ok(InsertOutcome::Duplicate);
+        }
+        let number = self.table.next_number();
+        if let Storage::Memory(contents) = &mut self.storage {
+            contents.add(number, headers, body, &mut self.table)?;
+            let entry = Entry::new(key, event_type, now, LineRange::default());
+            self.table.insert(number, entry);
+        } else {
+            let delivery = Delivery::new(now, key, &event_type, &headers, &body);
+            let append = if is_handled { EventLog::append } else { EventLog::append_durably };
+            self.change(&Line::Received { id: number, delivery }, append)?;
+        }
+        if is_handled {
+            let handled = Line::Forwarded { id: number, at: now };
+            self.change(&handled, EventLog::append_durably)?;
+            self.try_compact();
+        }
+        Ok(InsertOutcome::Inserted(id(number)))
+    }
+
+    fn stored(&mut self, number: u64, now: i64) -> Result<Option<StoredEvent>, StoreError> {
+        let Some(entry) = self.table.get(number) else { return Ok(None) };
+        let content = match &mut self.storage {
+            Storage::Memory(contents) => Ok(contents.get(number)),
+            Storage::File(log) => log.content(entry.payload),
+        };
+        let what = format!("cannot read event {number} from the store");
+        let (headers, body) = content.map_err(|error| StoreError::unavailable(&what, error))?;
+        Ok(Some(entry.to_stored(number, now, headers, body)))
+    }
+
+    /// Writes a change, and then makes it.
+    fn change(&mut self, line: &Line, append: Append) -> Result<(), StoreError> {
+        let range = self.write(line, append)?;
+        apply(&mut self.table, line, range);
+        Ok(())
+    }
+
+    fn write(&mut self, line: &Line, append: Append) -> Result<LineRange, StoreError> {
+        match &mut self.storage {
+            Storage::Memory(_) => Ok(LineRange::default()),
+            Storage::File(log) => append(log, line).map_err(|error| log.write_error(&error)),
+        }
+    }
+
+    /// Writes a change that the table already contains.
+    fn append(&mut self, line: &Line) -> Result<(), StoreError> {
+        self.write(line, EventLog::append)?;
+        self.try_compact();
+        Ok(())
+    }
+
+    /// Compacts the file if it is large. That may fail for lack of disk space and succeed later.
+    fn try_compact(&mut self) {
+        if self.compact_if_needed().is_err()
+            && let Storage::File(log) = &mut self.storage
+        {
+            log.defer_compaction();
+        }
+    }
+
+    fn compact_if_needed(&mut self) -> io::Result<()> {
+        match &self.storage {
+            Storage::File(log) if log.needs_compaction() => self.compact(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Rewrites the file without superfluous lines, and without the oldest handled events.
+    fn compact(&mut self) -> io::Result<()> {
+        let Storage::File(log) = &mut self.storage else { return Ok(()) };
+        let mut bytes = 0_u64;
+        let mut superfluous = Vec::new();
+        for (number, entry) in self.table.iter().rev() {
+            if matches!(entry.state, State::Handled { .. }) {
+                bytes = bytes.saturating_add(entry.payload.length);
+                if bytes > MAX_FINISHED_BYTES {
+                    superfluous.push(number);
+                }
+            }
+        }
+        for number in superfluous.into_iter().rev() {
+            self.table.evict(number);
+        }
+        let known = self
+            .table
+            .evicted()
+            .map(|(key, at)| Line::Known { at: at.unsigned_abs() / 1000, key: Some(key.clone()) });
+        let ranges: Vec<LineRange> = self.table.iter().map(|(_, entry)| entry.payload).collect();
+        let states = self.table.iter().flat_map(state_lines);
+        let new_ranges = log.rewrite(known, &ranges, states)?;
+        for ((_, entry), range) in self.table.iter_mut().zip(new_ranges) {
+            entry.payload = range;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the lines that restore the state of an event after its `received` line.
+fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Line> {
+    let due_at = match entry.state {
+        State::Pending { due_at } if due_at != entry.received_at => Some(due_at),
+        _ => None,
+    };
+    let attempts = (entry.claims > 0 || due_at.is_some()).then(|| Line::Attempts {
+        id,
+        attempts: entry.attempts,
+        claims: entry.claims,
+        due_at,
+        error: entry.last_error.clone(),
+    });
+    let finished = match entry.state {
+        State::Pending { .. } | State::Leased { .. } => None,
+        State::Handled { at } => Some(Line::Forwarded { id, at }),
+        State::Dead { at } => {
+            Some(Line::GivenUp { id, at, reason: entry.last_error.clone().unwrap_or_default() })
+        }
+    };
+    let forgotten = entry.is_forgotten.then_some(Line::Forgotten { id });
+    attempts.into_iter().chain(finished).chain(forgotten)
+}
+
+#[async_trait]
+impl<S: OneProcessStore> Store for S {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+        self.local().add(event, false).await
+    }
+
+    async fn insert_handled(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+        self.local().add(event, true).await
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+        let request = request.clone();
+        self.local()
+            .run(move |events, now| {
+                let leases = events.table.claim(&request, now);
+                if !leases.is_empty() {
+                    let ids = leases.iter().map(|(number, _)| *number).collect();
+                    // Without this line, attempts are not counted after a restart. On a full disk, the
+                    // events are handled nevertheless.
+                    let _ = events.append(&Line::Claimed { ids });
+                }
+                let mut claimed = Vec::with_capacity(leases.len());
+                for (number, lease) in leases {
+                    match events.stored(number, now) {
+                        Ok(Some(event)) => claimed.push(ClaimedEvent { event, lease }),
+                        Ok(None) => {}
+                        // It is claimed again when the lease has expired.
+                        Err(error) => tracing::error!("{error}"),
+                    }
+                }
+                Ok(claimed)
+            })
+            .await
+    }
+
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.local()
+            .run(move |events, now| {
+                let number = events.table.leased(&lease)?;
+                let until = now.saturating_add(duration_millis(duration));
+                events.table.update(number, |entry| entry.state = State::Leased { until });
+                Ok(())
+            })
+            .await
+    }
+
+    /// The line is not flushed: in a crash of the machine, the event is handled once more.
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        let finished = self.local().run(move |events, now| {
+            let id = events.table.leased(&lease)?;
+            let line = match outcome {
+                HandlingOutcome::Handled => Line::Forwarded { id, at: now },
+                HandlingOutcome::Retry { after, error } => {
+                    Line::Retried { id, due_at: now.saturating_add(duration_millis(after)), error }
+                }
+                HandlingOutcome::Dead { reason } => Line::GivenUp { id, at: now, reason },
+            };
+            // If the line cannot be written, only the next process handles the event again.
+            apply(&mut events.table, &line, LineRange::default());
+            events.append(&line)
+        });
+        let finished = finished.await;
+        self.local().changed.notify_one();
+        finished
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+        let key = key.clone();
+        self.local()
+            .run(move |events, _| {
+                let line = if events.table.is_evicted(&key) {
+                    Line::ForgottenKey { key: Some(key) }
+                } else {
+                    let Some(id) = events.table.finished_with_key(&key) else { return Ok(false) };
+                    Line::Forgotten { id }
+                };
+                events.change(&line, EventLog::append)?;
+                events.try_compact();
+                Ok(true)
+            })
+            .await
+    }
+
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+        let Some(number) = number(id) else { return Ok(None) };
+        self.local().run(move |events, now| events.stored(number, now)).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+        let query = query.clone();
+        self.local()
+            .run(move |events, now| {
+                let numbers = events.table.list(&query, now).into_iter();
+                numbers.filter_map(|number| events.stored(number, now).transpose()).collect()
+            })
+            .await
+    }
+
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+        let filter = filter.clone();
+        let replayed = self.local().run(move |events, now| {
+            let ids = events.table.finished(&filter);
+            let count = ids.len();
+            if count > 0 {
+                events.change(&Line::Replayed { ids, at: now }, EventLog::append_durably)?;
+            }
+            Ok(u64::try_from(count).unwrap_or(u64::MAX))
+        });
+        let replayed = replayed.await;
+        self.local().changed.notify_one();
+        replayed
+    }
+
+    async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+        self.local()
+            .run(move |events, now| {
+                let oldest = now.saturating_sub(duration_millis(age));
+                events.table.remove_evicted_before(oldest);
+                let ids = events.table.finished_before(oldest);
+                let count = ids.len();
+                if let Storage::Memory(contents) = &mut events.storage {
+                    ids.iter().for_each(|number| contents.remove(*number));
+                }
+                if count > 0 {
+                    events.change(&Line::Purged { ids }, EventLog::append)?;
+                    events.try_compact();
+                }
+                Ok(u64::try_from(count).unwrap_or(u64::MAX))
+            })
+            .await
+    }
+
+    async fn stats(&self) -> Result<StoreStats, StoreError> {
+        self.local().run(|events, now| Ok(events.table.stats(now))).await
+    }
+
+    async fn wait_for_events(&self, timeout: Duration) {
+        let LocalStore { changed, clock, .. } = self.local();
+        let timeout = self.local().events().table.wait_time(clock.millis(), timeout);
+        let _ = tokio::time::timeout(timeout, changed.notified()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;
