@@ -23,7 +23,7 @@ mod scripts {
         account, auth, avatars, cancel, check_order, concurrency, control, destinations,
         developer, envelopes, error_details, error_faults, faults, idempotency, lifecycle,
         lists, malformed, mcp, media, media_faults, modes, openapi, pricing, rate_limits,
-        references, response_bodies, rows, runs_api_keys, runs_cancel, runs_check_order,
+        references, response_bodies, retention, rows, runs_api_keys, runs_cancel, runs_check_order,
         runs_continuation, runs_create_errors, runs_fields, runs_idempotency,
         runs_lifecycle, runs_lists, runs_malformed, runs_queue_runs, runs_read_errors,
         runs_receipts, runs_spend, schedules, scopes, speed, teams, top_ups, validation,
