@@ -81,16 +81,6 @@ impl Client {
         self.post(path, body).await.expect(status).data()
     }
 
-    /// Sends a `POST` request, asserts the error response, and returns its `error` object.
-    pub async fn post_error(&self, path: &str, body: Value, status: u16, code: &str) -> Value {
-        self.post(path, body).await.expect_error(status, code)
-    }
-
-    /// Sends a `POST` request without a body and a content type.
-    pub async fn post_empty(&self, path: &str) -> Response {
-        self.send("POST", path, None, Bytes::new()).await
-    }
-
     /// Sends a request and returns the complete response.
     pub async fn send(
         &self,

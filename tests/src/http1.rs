@@ -1,13 +1,12 @@
-//! A minimal HTTP/1.1 client without redirects and retries.
+//! A minimal HTTP/1.1 client without redirects, and bytes over a connection of their own.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -18,52 +17,28 @@ const INPUT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time within which a server has to close the connection after the end of the input.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Idle connections to local servers.
-#[derive(Debug, Default)]
-pub(crate) struct ConnectionPool {
-    idle: Mutex<HashMap<String, Vec<SendRequest<Full<Bytes>>>>>,
+/// A client that keeps its connections.
+pub(crate) type HttpClient = Client<HttpConnector, Full<Bytes>>;
+
+pub(crate) fn client() -> HttpClient {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    Client::builder(TokioExecutor::new()).build(connector)
 }
 
-impl ConnectionPool {
-    /// Sends a request to the server at `authority` and reads the complete response.
-    pub(crate) async fn send(
-        &self,
-        authority: &str,
-        mut request: http::Request<Bytes>,
-    ) -> Result<http::Response<Bytes>, TransportError> {
-        if !request.headers().contains_key(http::header::HOST) {
-            request.headers_mut().insert(http::header::HOST, authority.parse().unwrap());
-        }
-        let mut connection = self.connection(authority).await?;
-        let response =
-            connection.send_request(request.map(Full::new)).await.map_err(TransportError::new)?;
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(TransportError::new)?.to_bytes();
-        self.idle.lock().unwrap().entry(authority.to_owned()).or_default().push(connection);
-        Ok(http::Response::from_parts(head, body))
-    }
-
-    async fn connection(
-        &self,
-        authority: &str,
-    ) -> Result<SendRequest<Full<Bytes>>, TransportError> {
-        while let Some(mut connection) = self.idle(authority) {
-            if connection.ready().await.is_ok() {
-                return Ok(connection);
-            }
-        }
-        let stream = TcpStream::connect(authority).await.map_err(TransportError::new)?;
-        stream.set_nodelay(true).map_err(TransportError::new)?;
-        let (sender, driver) =
-            handshake(TokioIo::new(stream)).await.map_err(TransportError::new)?;
-        // An error of the connection is also reported by the request that is sent on it.
-        tokio::spawn(async move { drop(driver.await) });
-        Ok(sender)
-    }
-
-    fn idle(&self, authority: &str) -> Option<SendRequest<Full<Bytes>>> {
-        self.idle.lock().unwrap().get_mut(authority)?.pop()
-    }
+/// Sends a request, whose URI is a path, to the server at a URL and reads the complete response.
+pub(crate) async fn send(
+    client: &HttpClient,
+    base_url: &str,
+    request: http::Request<Bytes>,
+) -> Result<http::Response<Bytes>, TransportError> {
+    let (mut head, body) = request.into_parts();
+    head.uri = format!("{base_url}{}", head.uri).parse().map_err(TransportError::new)?;
+    let request = http::Request::from_parts(head, Full::new(body));
+    let response = client.request(request).await.map_err(TransportError::new)?;
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map_err(TransportError::new)?.to_bytes();
+    Ok(http::Response::from_parts(head, body))
 }
 
 /// Writes bytes to the server at `authority` and reads until it closes the connection.

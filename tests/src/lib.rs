@@ -14,9 +14,9 @@
 #![allow(missing_docs, reason = "the crate is not published")]
 
 mod client;
+mod file;
 mod frontend;
 mod http1;
-mod media;
 mod mock;
 mod openapi;
 mod receiver;
@@ -29,7 +29,7 @@ pub use client::Client;
 pub use frontend::{
     Frontend, FrontendKind, Host, RawFuture, ResponseFuture, Setup, TransportError,
 };
-pub use media::{Mp4, Mp4Track, mp4, png_size};
+
 pub use mock::Mock;
 pub use receiver::{Delivery, Receiver, Reply};
 pub use response::Response;

@@ -81,13 +81,6 @@ impl Mock {
         response.expect_success();
     }
 
-    /// Creates an API key from the body of `POST /keys` and returns it.
-    pub async fn create_key(&self, body: Value) -> String {
-        let response = self.control().post("/keys", body).await.expect_success();
-        let key = unwrap_data(response.json())["key"].take();
-        key.as_str().expect("`key` of a new key").to_owned()
-    }
-
     /// Injects a fault into the next matching requests.
     pub async fn add_fault(&self, body: Value) {
         self.control().post("/faults", body).await.expect_success();
@@ -138,22 +131,6 @@ impl Mock {
     pub async fn put_state(&self, document: impl ToString) -> Response {
         let body = document.to_string().into();
         self.control().send("PUT", "/state", Some("application/json"), body).await
-    }
-
-    /// Returns the path and query of a URL that the mock returned for one of its hosts.
-    #[track_caller]
-    pub fn path_of(&self, host: Host, url: &Value) -> String {
-        let base = self.base_url(host);
-        match url.as_str().and_then(|url| url.strip_prefix(base)) {
-            Some(path) if path.starts_with('/') => path.to_owned(),
-            _ => panic!("{url} is not a URL below {base}"),
-        }
-    }
-
-    /// Downloads a file of the media host by its URL.
-    pub async fn download(&self, url: &Value) -> Response {
-        let path = self.path_of(Host::Media, url);
-        self.client(Host::Media).get(&path).await.expect(200)
     }
 
     /// Sends raw bytes over a new connection, or returns `None` if the frontend has no sockets.

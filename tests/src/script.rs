@@ -23,6 +23,10 @@
 //! `advance N` moves the clock, `ledger ID = …` lists all entries of a job, run or top-up, `available N`
 //! is the balance, below 7.5 USD, and `restore` restores the state that the mock has.
 //!
+//! `later NAME REQUEST` sends a request and goes on when the mock has received it, `pending NAME` says that
+//! its response has not come, and `reply NAME =>` waits for it and has conditions on it. `raw "…" => 200`
+//! sends bytes over a connection of their own to the open surface; `rejected` is a status 4xx or no response.
+//!
 //! With a receiver of webhooks, `replies` sets its replies (statuses, `429:retry-after=5`, `close`, `hang`),
 //! `received N` and `outcomes N` wait until it has N deliveries and the mock N outcomes, `attempts N` moves
 //! the clock until then, `signed N SECRET …` checks the signature of the N-th delivery, and `delivery N =>`
@@ -31,17 +35,23 @@
 //! After `=>` come the status (`4xx` is any, `served` any below 500, `lost` that no complete response
 //! came), the error code, the field that its details name, and
 //! conditions. Their left side is a path in `data` or `error` (or the body, if it has neither); `/path`
-//! starts at the body, `@name` is a header, `@` are all, `%` is the text. After each row the clock moves on
-//! by 8 seconds.
+//! starts at the body, `@name` is a header, `@` are all, `%` is the text, and `file.` what the header of an
+//! image or a video says. `fixture=NAME` says that a response has the fields of that fixture, with values of
+//! the same types or null. After each row the clock moves on by 8 seconds.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_test_script::{Steps, Variables, at, check, parse, scripts_of, split, substitute, word};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
 use crate::client::Client;
+use crate::file::file_facts;
 use crate::frontend::{FrontendKind, Host, Setup, TransportError};
 use crate::mock::Mock;
 use crate::receiver::{Receiver, Reply};
@@ -123,14 +133,16 @@ pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) 
         let url = format!("http://127.0.0.1:{}", receiver.port());
         variables.insert("RECEIVER".to_owned(), url);
     }
-    svc_test_script::run_script(&Requests { mock, receiver }, variables, script).await;
+    let requests = Requests { mock, receiver, later: RefCell::default() };
+    svc_test_script::run_script(&requests, variables, script).await;
 }
 
 /// What a script is run with.
-#[derive(Clone, Copy)]
 struct Requests<'m> {
     mock: &'m Mock,
     receiver: Option<&'m Receiver>,
+    /// The requests whose responses are looked at later, by name.
+    later: RefCell<BTreeMap<String, JoinHandle<Result<Response, TransportError>>>>,
 }
 
 impl Steps for Requests<'_> {
@@ -177,6 +189,26 @@ impl Steps for Requests<'_> {
                 let deliveries = self.receiver().deliveries();
                 deliveries[number(delivery) - 1].assert_signed_with(secrets);
             }
+            ["later", name, ..] => {
+                let (_, sent) = request.split_once(name).expect("a request");
+                self.send_later(name, sent.to_owned()).await;
+            }
+            ["pending", name] => {
+                // A response that is due would arrive before these.
+                for _ in 0..10 {
+                    self.mock.open().get("/v1/jobs").await.expect(200);
+                }
+                assert!(!self.later.borrow()[*name].is_finished(), "{line}");
+            }
+            ["raw", bytes] => {
+                let sent = self.mock.send_raw(Host::Open, bytes_of(bytes).into()).await;
+                let response = sent.expect("a frontend with sockets").unwrap_or_default();
+                let text = String::from_utf8_lossy(&response);
+                let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
+                let is_rejected = text.is_empty() || status.is_some_and(|it| it.starts_with('4'));
+                let is_met = status == Some(expected) || expected == "rejected" && is_rejected;
+                return (!is_met).then(|| format!("{line}\n{text}"));
+            }
             words if expected == "lost" => {
                 let response = send(self.mock, words, false).await;
                 return response.ok().map(|response| format!("{line}\n{response:?}"));
@@ -188,10 +220,19 @@ impl Steps for Requests<'_> {
                         let delivery = &deliveries[number(index) - 1];
                         Response::new(line.to_owned(), delivery.as_response())
                     }
-                    words => match send(self.mock, words, true).await {
-                        Ok(response) => response,
-                        Err(error) => return Some(format!("{line}\n  {error}")),
-                    },
+                    words => {
+                        let response = match words {
+                            ["reply", name] => {
+                                let later = self.later.borrow_mut().remove(*name);
+                                later.expect("a request sent before").await.expect("a response")
+                            }
+                            words => send(self.mock, words, true).await,
+                        };
+                        match response {
+                            Ok(response) => response,
+                            Err(error) => return Some(format!("{line}\n  {error}")),
+                        }
+                    }
                 };
                 let mut wrong = String::new();
                 for (index, condition) in split(expected, ' ').into_iter().enumerate() {
@@ -218,6 +259,23 @@ impl Steps for Requests<'_> {
 impl Requests<'_> {
     fn receiver(&self) -> &Receiver {
         self.receiver.expect("a receiver of webhooks")
+    }
+
+    /// Sends a request in a task of its own, and waits until the mock has received it.
+    async fn send_later(&self, name: &str, request: String) {
+        let known = self.mock.journal(0).await.len();
+        let mock = self.mock.clone();
+        // Control requests are not in the journal.
+        let is_logged = !request.trim_start().starts_with("control");
+        let sent = async move { send(&mock, &split(&request, ' '), true).await };
+        self.later.borrow_mut().insert(name.to_owned(), tokio::spawn(sent));
+        for _ in 0..1_000 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            if !is_logged || self.mock.journal(0).await.len() > known {
+                return;
+            }
+        }
+        panic!("{name} was not received");
     }
 
     /// Advances the clock by an hour at a time, the longest delay between two attempts, until the
@@ -267,6 +325,9 @@ fn difference(response: &Response, condition: &str, variables: &mut Variables) -
     let json = if response.is_json() { response.json() } else { Value::Null };
     let field = if response.status() < 300 { "data" } else { "error" };
     let root = json.get(field).unwrap_or(&json);
+    if let Some(name) = condition.strip_prefix("fixture=") {
+        return fixture_difference(root, name);
+    }
     if !condition.contains('=') && !condition.starts_with('!') {
         return (root["code"] != condition).then(|| root["code"].to_string());
     }
@@ -277,12 +338,29 @@ fn difference(response: &Response, condition: &str, variables: &mut Variables) -
             Some(Value::String(response.header_text()))
         } else if let Some(name) = left.strip_prefix('@') {
             response.header(name).map(Value::from)
+        } else if let Some(path) = left.strip_prefix("file.") {
+            at(&file_facts(response.body()), path)
         } else if let Some(path) = left.strip_prefix('/') {
             at(&json, path)
         } else {
             at(root, left)
         }
     })
+}
+
+/// Returns the fields that an object has in another way than the `data` of a fixture.
+fn fixture_difference(actual: &Value, name: &str) -> Option<String> {
+    let path = format!("{}/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let expected = parse(&text)["response"]["body"]["data"].take();
+    let (actual, expected) = (actual.as_object()?, expected.as_object()?);
+    let differs = |name: &&String| match (actual.get(*name), expected.get(*name)) {
+        (Some(Value::Null), Some(_)) | (Some(_), Some(Value::Null)) => false,
+        (Some(one), Some(other)) => discriminant(one) != discriminant(other),
+        _ => true,
+    };
+    let names: Vec<_> = actual.keys().chain(expected.keys()).filter(differs).collect();
+    (!names.is_empty()).then(|| format!("differs in {names:?}"))
 }
 
 async fn send(mock: &Mock, words: &[&str], is_checked: bool) -> Result<Response, TransportError> {
@@ -303,8 +381,7 @@ async fn send(mock: &Mock, words: &[&str], is_checked: bool) -> Result<Response,
         } else if let Some(text) = word.strip_prefix("raw=") {
             raw = Some(Bytes::from(unquoted(text)));
         } else if let Some(text) = word.strip_prefix("bytes=") {
-            let bytes = |text: String| text.chars().map(|it| it as u8).collect();
-            raw = Some(bytes(unquoted(text)));
+            raw = Some(bytes_of(text));
         } else if word.starts_with('/') || word.starts_with("http") {
             let hosts = Host::ALL.iter();
             let found = hosts.copied().find_map(|host| {
@@ -341,6 +418,11 @@ async fn send(mock: &Mock, words: &[&str], is_checked: bool) -> Result<Response,
 /// Returns a text in quotes without them, with its repetitions.
 fn unquoted(text: &str) -> String {
     repeated(&word(&parse(text)))
+}
+
+/// Returns a byte for each character of a text in quotes.
+fn bytes_of(text: &str) -> Bytes {
+    unquoted(text).chars().map(|it| it as u8).collect()
 }
 
 /// Replaces each `<ab*100>` in a text by `ab` a hundred times, with `#` for the numbers from 0.

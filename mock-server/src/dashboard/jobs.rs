@@ -29,26 +29,17 @@ const MAX_SEARCHED: usize = 10_000;
 /// The properties by which jobs and runs are found.
 const PROPERTIES: [&str; 6] = ["status", "op", "model", "ws", "code", "id"];
 
-/// `GET /dashboard/jobs`.
-pub(super) async fn list(
+/// `GET /dashboard/jobs`, with the id of a job or run or without.
+pub(super) async fn view(
     State(service): State<Service>,
+    id: Option<Path<String>>,
     Query(selection): Query<ListSelection>,
 ) -> Markup {
-    let list = list_of(&service, &selection, "");
-    page(&service, View::Jobs, "", &columns(&list, None))
-}
-
-/// `GET /dashboard/jobs/{id}`.
-pub(super) async fn details(
-    State(service): State<Service>,
-    Path(id): Path<String>,
-    Query(selection): Query<ListSelection>,
-) -> Markup {
-    let list = list_of(&service, &selection, &id);
+    let id = id.map(|Path(id)| id);
+    let list = list_of(&service, &selection, id.as_deref().unwrap_or_default());
     let close = selection.link(View::Jobs.path());
-    let details = job_details::details(&service, &id);
-    let content = columns(&list, Some(("Job or run", &close, details)));
-    page(&service, View::Jobs, &id, &content)
+    let details = id.as_ref().map(|id| ("Job or run", &*close, job_details::details(&service, id)));
+    page(&service, View::Jobs, id.as_deref().unwrap_or_default(), &columns(&list, details))
 }
 
 /// Returns whether the selection `show` includes a job or run.

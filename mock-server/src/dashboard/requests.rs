@@ -4,19 +4,19 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use serde::Deserialize;
 use serde_json::json;
 
 use super::logged_exchanges::{LoggedExchange, entries};
 use super::page::{columns, page};
 use super::parts::{
-    ListCount, cell, copyable, duration, http_status, link, row_link, search_form, status_cell,
-    table, time,
+    ListCount, cell, copyable, duration, http_status, row_link, search_form, status_cell, table,
+    time,
 };
-use super::search::Search;
+use super::search::{ListSelection, Search};
 use super::view::View;
 use super::{code, request_details};
 use crate::addresses::OPEN_API_KEY;
+use crate::engine::request_log::LoggedRequest;
 use crate::service::Service;
 
 /// The maximum number of requests on a page.
@@ -32,40 +32,18 @@ pub(super) const COLUMNS: [(&str, &str); 7] = [
     ("Duration", "short end third"),
 ];
 
-/// The selection of requests, in the URL.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct RequestSelection {
-    /// See [`Search`].
-    #[serde(default)]
-    q: String,
-    /// `errors` or `writes`.
-    #[serde(default)]
-    show: String,
-    /// The sequence number that all requests are before.
-    before: Option<u64>,
-    /// The sequence number after which requests are counted instead of shown.
-    seen: Option<u64>,
-}
-
-/// `GET /dashboard/requests`, and `GET /` for browsers.
-pub(super) async fn list(
+/// `GET /dashboard/requests` with the number of a request or without, and `GET /` for browsers.
+pub(super) async fn view(
     State(service): State<Service>,
-    Query(selection): Query<RequestSelection>,
+    seq: Option<Path<u64>>,
+    Query(selection): Query<ListSelection>,
 ) -> Markup {
-    let list = list_of(&service, &selection, None);
-    page(&service, View::Requests, "", &columns(&list, None))
-}
-
-/// `GET /dashboard/requests/{seq}`.
-pub(super) async fn details(
-    State(service): State<Service>,
-    Path(seq): Path<u64>,
-    Query(selection): Query<RequestSelection>,
-) -> Markup {
-    let (title, details) = request_details::details(&service, seq);
-    let list = list_of(&service, &selection, Some(seq));
-    let close = selection.link(View::Requests.path(), selection.before);
-    let content = columns(&list, Some(("Request", &close, details)));
+    let seq = seq.map(|Path(seq)| seq);
+    let list = list_of(&service, &selection, seq);
+    let close = selection.link(View::Requests.path());
+    let (title, details) =
+        seq.map(|seq| request_details::details(&service, seq)).unwrap_or_default();
+    let content = columns(&list, seq.map(|_| ("Request", &*close, details)));
     page(&service, View::Requests, &title, &content)
 }
 
@@ -88,36 +66,27 @@ pub(super) async fn replay(State(service): State<Service>, Path(seq): Path<u64>)
     json!({"seq": seq}).to_string().into_response()
 }
 
-impl RequestSelection {
-    /// Returns a link with the search, to the requests before a sequence number.
-    fn link(&self, path: &str, before: Option<u64>) -> String {
-        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
-        link(path, &[("q", &self.q), ("show", &self.show), ("before", &before)])
-    }
-
-    fn is_shown(&self, entry: &LoggedExchange) -> bool {
-        let request = &entry.request;
-        match self.show.as_str() {
-            "errors" => {
-                request.status.is_none_or(|status| status >= 400) || request.fault.is_some()
-            }
-            "writes" => request.method != "GET" && request.method != "HEAD",
-            _ => true,
-        }
+/// Returns whether the selection `show` includes a request.
+fn includes(show: &str, request: &LoggedRequest) -> bool {
+    match show {
+        "errors" => request.status.is_none_or(|status| status >= 400) || request.fault.is_some(),
+        "writes" => request.method != "GET" && request.method != "HEAD",
+        _ => true,
     }
 }
 
-fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64>) -> Markup {
+fn list_of(service: &Service, selection: &ListSelection, selected: Option<u64>) -> Markup {
     let entries = entries(service);
     let newest = entries.first().map_or(0, |entry| entry.request.seq);
     // A larger number is from before a reset.
-    let seen = selection.seen.filter(|seen| *seen <= newest).unwrap_or(newest);
+    let seen = selection.seen.parse().ok().filter(|seen| *seen <= newest).unwrap_or(newest);
     let before = selection.before.unwrap_or(u64::MAX);
     let search = Search::parse(&selection.q, &LoggedExchange::PROPERTIES);
     let total = entries.iter().filter(|entry| entry.request.seq <= seen).count();
     let mut found: Vec<_> = entries
         .iter()
-        .filter(|entry| selection.is_shown(entry) && (search.is_empty() || entry.matches(&search)))
+        .filter(|entry| includes(&selection.show, &entry.request))
+        .filter(|entry| search.is_empty() || entry.matches(&search))
         .collect();
     let fresh = found.partition_point(|entry| entry.request.seq > seen);
     found.drain(..fresh);
@@ -132,7 +101,7 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
             @if let Some(before) = selection.before {
                 p.muted {
                     "Requests before number " (before) ". "
-                    a href=(selection.link(path, None)) { "Newest requests" }
+                    a href=(selection.link_before(path, None)) { "Newest requests" }
                 }
             }
             @if rows.is_empty() && total == 0 {
@@ -142,11 +111,11 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
             } @else {
                 (table("Requests, newest first", &COLUMNS, &html! {
                     @for entry in rows.iter().take(MAX_ROWS) {
-                        (row_of(entry, &selection.link(&format!("{path}/{}", entry.request.seq), selection.before), selected))
+                        (row_of(entry, &selection.link(&format!("{path}/{}", entry.request.seq)), selected))
                     }
                 }))
                 @if let Some(last) = rows.get(MAX_ROWS - 1).filter(|_| rows.len() > MAX_ROWS) {
-                    p { a href=(selection.link(path, Some(last.request.seq))) { "Older requests" } }
+                    p { a href=(selection.link_before(path, Some(last.request.seq))) { "Older requests" } }
                 }
             }
         }

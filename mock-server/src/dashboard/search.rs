@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::parts::link;
 
-/// What a list of jobs and runs, or of webhooks, shows, in its URL.
+/// What a list shows, in its URL.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ListSelection {
     /// See [`Search`].
@@ -17,12 +17,20 @@ pub(super) struct ListSelection {
     /// The newest items that are shown: newer ones are counted.
     #[serde(default)]
     pub(super) seen: String,
+    /// The sequence number that all requests are before.
+    pub(super) before: Option<u64>,
 }
 
 impl ListSelection {
     /// Returns a URL with the same search and the same button.
     pub(super) fn link(&self, path: &str) -> String {
-        link(path, &[("q", &self.q), ("show", &self.show)])
+        self.link_before(path, self.before)
+    }
+
+    /// Returns such a URL of the requests before a sequence number.
+    pub(super) fn link_before(&self, path: &str, before: Option<u64>) -> String {
+        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
+        link(path, &[("q", &self.q), ("show", &self.show), ("before", &before)])
     }
 }
 

@@ -34,30 +34,23 @@ struct DeliveryGroup {
     attempts: Vec<Arc<DeliveryRecord>>,
 }
 
-/// `GET /dashboard/webhooks`.
-pub(super) async fn list(
+/// `GET /dashboard/webhooks`, with the id of a job or run, whose attempts are shown, or without.
+pub(super) async fn view(
     State(service): State<Service>,
+    id: Option<Path<String>>,
     Query(selection): Query<ListSelection>,
 ) -> Markup {
-    let list = list_of(&service, &groups(&service), &selection, "");
-    page(&service, View::Webhooks, "", &columns(&list, None))
-}
-
-/// `GET /dashboard/webhooks/{id}`: the attempts for a job or run.
-pub(super) async fn details(
-    State(service): State<Service>,
-    Path(id): Path<String>,
-    Query(selection): Query<ListSelection>,
-) -> Markup {
+    let id = id.map(|Path(id)| id);
     let groups = groups(&service);
-    let list = list_of(&service, &groups, &selection, &id);
-    let group = groups.iter().find(|group| group.id == id);
-    let state =
-        service.read(|state| state.simulator.state.webhook_queue.view(&id)).unwrap_or_default();
-    let details = details_of(&id, &state, group.map_or(&[], |group| &group.attempts));
+    let list = list_of(&service, &groups, &selection, id.as_deref().unwrap_or_default());
     let close = selection.link(View::Webhooks.path());
-    let content = columns(&list, Some(("Webhook", &close, details)));
-    page(&service, View::Webhooks, &id, &content)
+    let details = id.as_ref().map(|id| {
+        let group = groups.iter().find(|group| group.id == *id);
+        let state = service.read(|state| state.simulator.state.webhook_queue.view(id));
+        let attempts = group.map_or(&[][..], |group| &group.attempts);
+        ("Webhook", &*close, details_of(id, &state.unwrap_or_default(), attempts))
+    });
+    page(&service, View::Webhooks, id.as_deref().unwrap_or_default(), &columns(&list, details))
 }
 
 /// Returns the deliveries, sorted by their first attempts, newest first.

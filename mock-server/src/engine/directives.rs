@@ -69,24 +69,11 @@ pub(crate) struct Refusal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limited {
-    directive: Directive,
+    /// The one directive.
+    directives: Directives,
     times: u64,
     /// The digest of the text that the directive is in, and of the directive.
     text: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Directive {
-    Fail(ErrorCode),
-    Refuse(Refusal),
-    Seconds(Duration),
-    Stuck,
-    Skip,
-    Degraded,
-    Cost(Usd),
-    UsageUnreadable,
-    HarvestUnavailable,
-    Outage(u32),
 }
 
 /// How often directives with `times` were applied, by workspace, operation and text.
@@ -106,11 +93,11 @@ impl Directives {
         let mut directives = Self::default();
         for text in texts {
             for (words, _) in text.split("[mock:").skip(1).filter_map(|rest| rest.split_once(']')) {
-                let (directive, times) = parse_directive(words)?;
+                let (parsed, times) = parse_directive(words)?;
                 match times {
-                    None => directives.apply(directive),
+                    None => directives.add(&parsed),
                     Some(times) => directives.limited.push(Limited {
-                        directive,
+                        directives: parsed,
                         times,
                         text: BodyDigest::of(format!("{words}\n{text}")).to_string(),
                     }),
@@ -122,9 +109,8 @@ impl Directives {
 
     /// Returns the name of a directive that only runs have.
     pub(crate) fn for_runs(&self) -> Option<&'static str> {
-        let limited = self.limited.iter().map(|limited| limited.directive.clone());
-        let mut all = Self { limited: Vec::new(), ..self.clone() };
-        limited.for_each(|directive| all.apply(directive));
+        let mut all = self.clone();
+        self.limited.iter().for_each(|limited| all.add(&limited.directives));
         [
             (all.skip, "skip"),
             (all.degraded, "degraded"),
@@ -137,19 +123,21 @@ impl Directives {
         .find_map(|(is_present, name)| is_present.then_some(name))
     }
 
-    fn apply(&mut self, directive: Directive) {
-        match directive {
-            Directive::Fail(code) => drop(self.fail.get_or_insert(code)),
-            Directive::Refuse(refusal) => drop(self.refuse.get_or_insert(refusal)),
-            Directive::Seconds(duration) => drop(self.duration.get_or_insert(duration)),
-            Directive::Cost(cost) => drop(self.cost.get_or_insert(cost)),
-            Directive::Outage(reads) => drop(self.outages.get_or_insert(reads)),
-            Directive::Stuck => self.stuck = true,
-            Directive::Skip => self.skip = true,
-            Directive::Degraded => self.degraded = true,
-            Directive::UsageUnreadable => self.usage_unreadable = true,
-            Directive::HarvestUnavailable => self.harvest_unavailable = true,
+    /// Adds directives that come later, or only sometimes.
+    fn add(&mut self, other: &Self) {
+        fn first<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
+            *own = own.take().or_else(|| other.clone());
         }
+        first(&mut self.fail, &other.fail);
+        first(&mut self.refuse, &other.refuse);
+        first(&mut self.duration, &other.duration);
+        first(&mut self.cost, &other.cost);
+        first(&mut self.outages, &other.outages);
+        self.stuck |= other.stuck;
+        self.skip |= other.skip;
+        self.degraded |= other.degraded;
+        self.usage_unreadable |= other.usage_unreadable;
+        self.harvest_unavailable |= other.harvest_unavailable;
     }
 }
 
@@ -167,7 +155,7 @@ impl State {
             let counts = &self.directive_counts.0;
             let applied = counts.get(&count_key(workspace, operation, &limited)).copied();
             if applied.unwrap_or_default() < limited.times {
-                applicable.apply(limited.directive);
+                applicable.add(&limited.directives);
             }
         }
         applicable
@@ -193,7 +181,7 @@ fn count_key(workspace: &str, operation: &str, limited: &Limited) -> String {
 }
 
 /// Parses what is between `[mock:` and `]`, such as `refuse=rate_limited,times=2`.
-fn parse_directive(words: &str) -> Result<(Directive, Option<u64>), String> {
+fn parse_directive(words: &str) -> Result<(Directives, Option<u64>), String> {
     let shown: String = words.chars().take(MAX_SHOWN_CHARS).collect();
     let invalid = |problem: &str| format!("invalid directive `[mock:{shown}]`: {problem}");
     let mut parts = words.split(',');
@@ -218,27 +206,30 @@ fn parse_directive(words: &str) -> Result<(Directive, Option<u64>), String> {
         }
     }
     let expected = |what: &str| invalid(&format!("expected {what}"));
-    let directive = match (name, value) {
-        ("stuck", None) => Directive::Stuck,
-        ("skip", None) => Directive::Skip,
-        ("degraded", None) => Directive::Degraded,
-        ("usage-unreadable", None) => Directive::UsageUnreadable,
-        ("harvest-unavailable", None) => Directive::HarvestUnavailable,
-        ("outage", None) => Directive::Outage(1),
-        ("outage", Some(value)) => {
-            Directive::Outage(value.parse().map_err(|_| expected("a number of reads"))?)
+    let mut parsed = Directives::default();
+    match (name, value) {
+        ("stuck", None) => parsed.stuck = true,
+        ("skip", None) => parsed.skip = true,
+        ("degraded", None) => parsed.degraded = true,
+        ("usage-unreadable", None) => parsed.usage_unreadable = true,
+        ("harvest-unavailable", None) => parsed.harvest_unavailable = true,
+        ("outage", value) => {
+            let reads = value.unwrap_or("1").parse();
+            parsed.outages = Some(reads.map_err(|_| expected("a number of reads"))?);
         }
         ("cost", Some(value)) => {
-            Directive::Cost(amount(value).ok_or_else(|| expected("dollars, such as cost=0.50"))?)
+            let cost = amount(value).ok_or_else(|| expected("dollars, such as cost=0.50"));
+            parsed.cost = Some(cost?);
         }
         ("seconds", Some(value)) => {
-            Directive::Seconds(seconds(value).ok_or_else(|| expected("decimal seconds"))?)
+            let duration = seconds(value).ok_or_else(|| expected("decimal seconds"));
+            parsed.duration = Some(duration?);
         }
-        ("fail", None) => Directive::Fail(ErrorCode::GenerationFailed),
-        ("fail", Some(value)) => Directive::Fail(code(value).map_err(|it| invalid(&it))?),
+        ("fail", None) => parsed.fail = Some(ErrorCode::GenerationFailed),
+        ("fail", Some(value)) => parsed.fail = Some(code(value).map_err(|it| invalid(&it))?),
         ("refuse", Some(value)) => {
             let code = code(value).map_err(|it| invalid(&it))?;
-            Directive::Refuse(Refusal { code, status })
+            parsed.refuse = Some(Refusal { code, status });
         }
         ("refuse" | "cost" | "seconds", None) => return Err(expected(&format!("`{name}=VALUE`"))),
         (name, Some(_)) if NAMES.contains(&name) => return Err(expected("no value")),
@@ -246,8 +237,8 @@ fn parse_directive(words: &str) -> Result<(Directive, Option<u64>), String> {
             let nearest = nearest(name, NAMES);
             return Err(invalid(&format!("did you mean `[mock:{nearest}]`?")));
         }
-    };
-    Ok((directive, times))
+    }
+    Ok((parsed, times))
 }
 
 /// Returns the candidate with the smallest distance to a name.

@@ -373,77 +373,54 @@ impl Fault {
 
     /// Checks that the rule can apply to some request.
     pub(crate) fn check(&self) -> Result<(), ControlError> {
-        if self.surface == Some(Host::Control) {
-            return Err(ControlError::Invalid(
-                "surface: the control API does not support faults".to_owned(),
-            ));
-        }
-        self.check_download_fault()?;
-        self.check_code()?;
-        let may_wait = [FaultKind::Error, FaultKind::Status503, FaultKind::Status429];
-        if self.retry_after_seconds.is_some() && !may_wait.contains(&self.kind) {
-            let text = "retry_after_seconds: only allowed with error, status_503 and status_429";
-            return Err(ControlError::Invalid(text.to_owned()));
-        }
-        if self.times == Some(0) {
-            return Err(ControlError::Invalid("times: must be at least 1".to_owned()));
-        }
-        match self.probability {
-            Some(probability) if !(0.0..=1.0).contains(&probability) => {
-                Err(ControlError::Invalid("probability: must be from 0 to 1".to_owned()))
-            }
-            _ => Ok(()),
-        }
+        let is_error = self.kind == FaultKind::Error;
+        let may_wait = is_error || matches!(self.kind, FaultKind::Status503 | FaultKind::Status429);
+        let is_of_downloads = self.kind.is_download_fault();
+        let is_elsewhere = self.surface.is_some_and(|surface| surface != Host::Media);
+        let is_of_others = self.target.is_some_and(|target| target != FaultTarget::Artifact);
+        let is_share = |probability| (0.0..=1.0).contains(&probability);
+        let when = |is_wrong: bool, problem: &str| is_wrong.then(|| problem.to_owned());
+        let problems = [
+            when(
+                self.surface == Some(Host::Control),
+                "surface: the control API does not support faults",
+            ),
+            when(
+                is_of_downloads && is_elsewhere,
+                "surface: must be media for a fault of downloads",
+            ),
+            when(
+                is_of_downloads && is_of_others,
+                "operation: must be artifact for a fault of downloads",
+            ),
+            when(!is_error && self.code.is_some(), "code: only allowed with the kind error"),
+            is_error.then(|| self.wrong_code()).flatten(),
+            when(
+                self.retry_after_seconds.is_some() && !may_wait,
+                "retry_after_seconds: only allowed with error, status_503 and status_429",
+            ),
+            when(self.times == Some(0), "times: must be at least 1"),
+            when(!self.probability.is_none_or(is_share), "probability: must be from 0 to 1"),
+        ];
+        problems.into_iter().flatten().next().map_or(Ok(()), |it| Err(ControlError::Invalid(it)))
     }
 
-    /// Checks that a fault of downloads is not restricted to other requests.
-    fn check_download_fault(&self) -> Result<(), ControlError> {
-        if !self.kind.is_download_fault() {
-            return Ok(());
-        }
-        if self.surface.is_some_and(|surface| surface != Host::Media) {
-            return Err(ControlError::Invalid(
-                "surface: must be media for a fault of downloads".to_owned(),
-            ));
-        }
-        match self.target {
-            None | Some(FaultTarget::Artifact) => Ok(()),
-            Some(_) => Err(ControlError::Invalid(format!(
-                "operation: must be {} for a fault of downloads",
-                FaultTarget::Artifact.name()
-            ))),
-        }
-    }
-
-    /// Checks that an operation that the rule applies to can respond with its error code.
-    fn check_code(&self) -> Result<(), ControlError> {
-        let code = match (self.kind, &self.code) {
-            (FaultKind::Error, Some(code)) => Some(code),
-            (FaultKind::Error, None) => None,
-            (_, None) => return Ok(()),
-            (_, Some(_)) => {
-                return Err(ControlError::Invalid(
-                    "code: only allowed with the kind error".to_owned(),
-                ));
-            }
-        };
+    /// Returns what is wrong with the error code if no operation that the rule applies to can respond
+    /// with it.
+    fn wrong_code(&self) -> Option<String> {
         let accepted = self.accepted_codes();
-        if code.is_some_and(|code| accepted.contains(code)) {
-            return Ok(());
-        }
-        let problem = match code {
-            None => "is required for the kind error".to_owned(),
+        let problem = match &self.code {
+            Some(code) if accepted.contains(code) => return None,
             Some(code) => format!("invalid code {:?}", code.as_str()),
+            None => "is required for the kind error".to_owned(),
         };
-        let accepted: Vec<_> = accepted.iter().map(ErrorCode::as_str).collect();
-        let expected = match (self.target, accepted.is_empty()) {
-            (_, true) => "the media host has no error codes".to_owned(),
-            (Some(target), false) => {
-                format!("{} accepts {}", target.name(), accepted.join(", "))
-            }
-            (None, false) => format!("expected one of {}", accepted.join(", ")),
+        let codes: Vec<_> = accepted.iter().map(ErrorCode::as_str).collect();
+        let expected = match self.target {
+            _ if codes.is_empty() => "the media host has no error codes".to_owned(),
+            Some(target) => format!("{} accepts {}", target.name(), codes.join(", ")),
+            None => format!("expected one of {}", codes.join(", ")),
         };
-        Err(ControlError::Invalid(format!("code: {problem}: {expected}")))
+        Some(format!("code: {problem}: {expected}"))
     }
 
     /// Returns the error codes that the operations to which the rule applies can respond with.

@@ -36,76 +36,87 @@ pub(super) struct Track {
 
 /// Returns a file of a duration and tracks.
 pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
-    let mut out = Vec::new();
-    boxed(&mut out, b"ftyp", |out| {
-        out.extend_from_slice(b"isom");
-        u32s(out, &[0x200]);
-        out.extend_from_slice(b"isomiso2avc1mp41");
-    });
+    let kind = boxed(b"ftyp", [b"isom".to_vec(), u32s(&[0x200]), b"isomiso2avc1mp41".to_vec()]);
+    let chunks = interleaved(tracks);
     // Chunk offsets count from the start of the file and so depend on the size of the index,
     // which does not depend on them. The index is therefore written once to measure it.
-    let mut index = Vec::new();
-    movie(&mut index, duration_ms, tracks, &chunk_offsets(tracks, 0));
-    let media_start = out.len() + index.len() + 8;
-    let offsets = chunk_offsets(tracks, media_start as u32);
-    movie(&mut out, duration_ms, tracks, &offsets);
-    boxed(&mut out, b"mdat", |out| write_chunks(out, tracks));
-    out
+    let index_size = movie(duration_ms, tracks, &chunks, 0).len();
+    let media_start = (kind.len() + index_size + 8) as u32;
+    let mut file = [kind, movie(duration_ms, tracks, &chunks, media_start)].concat();
+    // The content of mdat, 8.1.1, is the chunks.
+    let media_size: usize = chunks.iter().map(|(_, chunk)| chunk.len()).sum();
+    file.extend_from_slice(&u32s(&[media_size as u32 + 8]));
+    file.extend_from_slice(b"mdat");
+    chunks.iter().for_each(|(_, chunk)| file.extend_from_slice(chunk));
+    file
 }
 
-/// Writes the moov box, 8.2.1.
-fn movie(out: &mut Vec<u8>, duration_ms: u32, tracks: &[Track], offsets: &[Vec<u32>]) {
-    boxed(out, b"moov", |out| {
-        full(out, b"mvhd", 0, 0, |out| {
-            u32s(out, &[0, 0, MOVIE_TIMESCALE, duration_ms]);
-            u32s(out, &[0x0001_0000]); // rate 1
-            u16s(out, &[0x0100, 0, 0, 0, 0, 0]); // volume 1, reserved
-            u32s(out, &IDENTITY_MATRIX);
-            u32s(out, &[0; 6]);
-            u32s(out, &[tracks.len() as u32 + 1]); // next_track_ID
-        });
-        for (number, (track, offsets)) in (1..).zip(tracks.iter().zip(offsets)) {
-            track.write(out, number, duration_ms, offsets);
+/// A part of a track's data, with the index of the track.
+type Chunk<'t> = (usize, &'t [u8]);
+
+/// Returns the chunks in file order.
+fn interleaved(tracks: &[Track]) -> Vec<Chunk<'_>> {
+    let mut chunks = Vec::new();
+    for (number, track) in tracks.iter().enumerate() {
+        let mut rest = track.data.as_slice();
+        let sizes = track.sizes.chunks(track.samples_per_chunk() as usize);
+        for (second, sizes) in sizes.enumerate() {
+            let (chunk, after) = rest.split_at(sizes.iter().sum::<u32>() as usize);
+            rest = after;
+            chunks.push((second, number, chunk));
         }
-    });
+    }
+    chunks.sort_by_key(|(second, number, _)| (*second, *number));
+    chunks.into_iter().map(|(_, number, chunk)| (number, chunk)).collect()
+}
+
+/// Returns the moov box, 8.2.1, of a file whose first chunk begins at `media_start`.
+fn movie(duration_ms: u32, tracks: &[Track], chunks: &[Chunk<'_>], media_start: u32) -> Vec<u8> {
+    let header = [
+        u32s(&[0, 0, MOVIE_TIMESCALE, duration_ms]),
+        u32s(&[0x0001_0000]),           // rate 1
+        u16s(&[0x0100, 0, 0, 0, 0, 0]), // volume 1, reserved
+        u32s(&IDENTITY_MATRIX),
+        u32s(&[0; 6]),
+        u32s(&[tracks.len() as u32 + 1]), // next_track_ID
+    ];
+    let mut offsets = vec![Vec::new(); tracks.len()];
+    let mut at = media_start;
+    for (track, chunk) in chunks {
+        offsets.get_mut(*track).into_iter().for_each(|offsets| offsets.push(at));
+        at = at.saturating_add(chunk.len() as u32);
+    }
+    let tracks = (1..).zip(tracks.iter().zip(offsets));
+    let tracks = tracks.map(|(number, (track, at))| track.boxed(number, duration_ms, &at));
+    boxed(b"moov", [full(b"mvhd", 0, header)].into_iter().chain(tracks))
 }
 
 impl SampleEntry {
-    fn is_video(&self) -> bool {
-        matches!(self, Self::Avc { .. })
-    }
-
-    /// Returns the width and height in pixels, or zeros for sound.
-    fn size(&self) -> (u16, u16) {
-        match self {
-            Self::Avc { width, height, .. } => (*width, *height),
-            Self::Aac { .. } => (0, 0),
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+    fn boxed(&self) -> Vec<u8> {
         match self {
             Self::Avc { width, height, sequence_parameter_set, picture_parameter_set } => {
-                boxed(out, b"avc1", |out| {
-                    u16s(out, &[0, 0, 0, 1]); // reserved, data_reference_index
-                    u16s(out, &[0; 8]);
-                    u16s(out, &[*width, *height]);
-                    u32s(out, &[0x0048_0000, 0x0048_0000, 0]); // 72 dpi
-                    u16s(out, &[1]); // frame_count
-                    out.extend_from_slice(&[0; 32]); // compressorname
-                    u16s(out, &[24, 0xffff]); // depth, pre_defined
-                    boxed(out, b"avcC", |out| {
-                        avc_configuration(out, sequence_parameter_set, picture_parameter_set);
-                    });
-                });
+                let parts = [
+                    u16s(&[0, 0, 0, 1]), // reserved, data_reference_index
+                    u16s(&[0; 8]),
+                    u16s(&[*width, *height]),
+                    u32s(&[0x0048_0000, 0x0048_0000, 0]), // 72 dpi
+                    u16s(&[1]),                           // frame_count
+                    vec![0; 32],                          // compressorname
+                    u16s(&[24, 0xffff]),                  // depth, pre_defined
+                    avc_configuration(sequence_parameter_set, picture_parameter_set),
+                ];
+                boxed(b"avc1", parts)
             }
-            Self::Aac { sample_rate, config } => boxed(out, b"mp4a", |out| {
-                u16s(out, &[0, 0, 0, 1]);
-                u32s(out, &[0, 0]);
-                u16s(out, &[1, 16, 0, 0]); // channels, bits, pre_defined, reserved
-                u32s(out, &[u32::from(*sample_rate) << 16]);
-                full(out, b"esds", 0, 0, |out| elementary_stream(out, *config));
-            }),
+            Self::Aac { sample_rate, config } => {
+                let parts = [
+                    u16s(&[0, 0, 0, 1]),
+                    u32s(&[0, 0]),
+                    u16s(&[1, 16, 0, 0]), // channels, bits, pre_defined, reserved
+                    u32s(&[u32::from(*sample_rate) << 16]),
+                    elementary_stream(*config),
+                ];
+                boxed(b"mp4a", parts)
+            }
         }
     }
 }
@@ -150,206 +161,127 @@ impl Track {
         self.timescale.div_ceil(self.sample_duration).max(1)
     }
 
-    /// Writes the trak box, 8.3.1.
-    fn write(&self, out: &mut Vec<u8>, number: u32, movie_duration: u32, offsets: &[u32]) {
-        let (width, height) = self.entry.size();
-        let volume = if self.entry.is_video() { 0 } else { 0x0100 };
-        boxed(out, b"trak", |out| {
-            // Flags: enabled, in the movie.
-            full(out, b"tkhd", 0, 3, |out| {
-                u32s(out, &[0, 0, number, 0, movie_duration, 0, 0]);
-                u16s(out, &[0, 0, volume, 0]); // layer, group, volume, reserved
-                u32s(out, &IDENTITY_MATRIX);
-                u32s(out, &[u32::from(width) << 16, u32::from(height) << 16]);
-            });
-            boxed(out, b"mdia", |out| {
-                full(out, b"mdhd", 0, 0, |out| {
-                    u32s(out, &[0, 0, self.timescale, self.duration]);
-                    u16s(out, &[0x55c4, 0]); // language: und
-                });
-                full(out, b"hdlr", 0, 0, |out| self.handler(out));
-                boxed(out, b"minf", |out| self.media_information(out, offsets));
-            });
-        });
+    /// Returns the trak box, 8.3.1.
+    fn boxed(&self, number: u32, movie_duration: u32, offsets: &[u32]) -> Vec<u8> {
+        let (handler, name, volume, width, height, media_header) = match self.entry {
+            SampleEntry::Avc { width, height, .. } => {
+                let header = full(b"vmhd", 1, [u16s(&[0; 4])]);
+                (b"vide", "Test card\0", 0, width, height, header)
+            }
+            SampleEntry::Aac { .. } => {
+                (b"soun", "Tone\0", 0x0100, 0, 0, full(b"smhd", 0, [u16s(&[0; 2])]))
+            }
+        };
+        let header = [
+            u32s(&[0, 0, number, 0, movie_duration, 0, 0]),
+            u16s(&[0, 0, volume, 0]), // layer, group, volume, reserved
+            u32s(&IDENTITY_MATRIX),
+            u32s(&[u32::from(width) << 16, u32::from(height) << 16]),
+        ];
+        // The media is in this file.
+        let references = [u32s(&[1]), full(b"url ", 1, [])];
+        let information = [
+            media_header,
+            boxed(b"dinf", [full(b"dref", 0, references)]),
+            boxed(b"stbl", self.sample_tables(offsets)),
+        ];
+        let media = [
+            // The language is und.
+            full(b"mdhd", 0, [u32s(&[0, 0, self.timescale, self.duration]), u16s(&[0x55c4, 0])]),
+            full(b"hdlr", 0, [u32s(&[0]), handler.to_vec(), u32s(&[0; 3]), name.into()]),
+            boxed(b"minf", information),
+        ];
+        // Flags: enabled, in the movie.
+        boxed(b"trak", [full(b"tkhd", 3, header), boxed(b"mdia", media)])
     }
 
-    /// Writes the content of hdlr, 8.4.3.
-    fn handler(&self, out: &mut Vec<u8>) {
-        let (kind, name) =
-            if self.entry.is_video() { (b"vide", "Test card\0") } else { (b"soun", "Tone\0") };
-        u32s(out, &[0]);
-        out.extend_from_slice(kind);
-        u32s(out, &[0; 3]);
-        out.extend_from_slice(name.as_bytes());
+    /// Returns the boxes of stbl, 8.5.1.
+    fn sample_tables(&self, offsets: &[u32]) -> Vec<Vec<u8>> {
+        let samples = self.sizes.len() as u32;
+        let counted = |values: &[u32]| [u32s(&[values.len() as u32]), u32s(values)];
+        let mut tables = vec![
+            full(b"stsd", 0, [u32s(&[1]), self.entry.boxed()]),
+            full(b"stts", 0, [u32s(&self.times(samples))]),
+        ];
+        // Without this table every sample is a sync sample, 8.6.2, as in audio.
+        if matches!(self.entry, SampleEntry::Avc { .. }) {
+            tables.push(full(b"stss", 0, counted(&self.keys)));
+        }
+        tables.extend([
+            full(b"stsc", 0, [u32s(&self.chunk_lengths(samples))]),
+            full(b"stsz", 0, [u32s(&[0, samples]), u32s(&self.sizes)]),
+            full(b"stco", 0, counted(offsets)),
+        ]);
+        tables
     }
 
-    /// Writes the content of minf, 8.4.4.
-    fn media_information(&self, out: &mut Vec<u8>, offsets: &[u32]) {
-        if self.entry.is_video() {
-            full(out, b"vmhd", 0, 1, |out| u16s(out, &[0; 4]));
+    /// Returns the content of stts, 8.6.1.2. The last sample has the remaining duration.
+    fn times(&self, samples: u32) -> Vec<u32> {
+        let full_samples = samples.saturating_sub(1);
+        let last = self.duration.saturating_sub(full_samples * self.sample_duration);
+        if last == self.sample_duration {
+            vec![1, samples, last]
+        } else if full_samples == 0 {
+            vec![1, 1, last]
         } else {
-            full(out, b"smhd", 0, 0, |out| u16s(out, &[0; 2]));
-        }
-        boxed(out, b"dinf", |out| {
-            full(out, b"dref", 0, 0, |out| {
-                u32s(out, &[1]);
-                full(out, b"url ", 0, 1, |_| {}); // the media is in this file
-            });
-        });
-        boxed(out, b"stbl", |out| {
-            full(out, b"stsd", 0, 0, |out| {
-                u32s(out, &[1]);
-                self.entry.write(out);
-            });
-            sample_tables(out, self, offsets);
-        });
-    }
-}
-
-/// Writes the AVCDecoderConfigurationRecord, ISO/IEC 14496-15 5.3.3.1.
-fn avc_configuration(out: &mut Vec<u8>, sequence: &[u8], picture: &[u8]) {
-    out.push(1);
-    // Profile, constraints and level follow the NAL unit's header.
-    out.extend_from_slice(sequence.get(1..4).unwrap_or_default());
-    out.push(0xff); // lengthSizeMinusOne: 3
-    out.push(0xe1); // one sequence parameter set
-    u16s(out, &[sequence.len() as u16]);
-    out.extend_from_slice(sequence);
-    out.push(1);
-    u16s(out, &[picture.len() as u16]);
-    out.extend_from_slice(picture);
-}
-
-/// Writes the ES_Descriptor, ISO/IEC 14496-1 7.2.6.5. Every length fits one byte.
-fn elementary_stream(out: &mut Vec<u8>, config: [u8; 2]) {
-    out.extend_from_slice(&[0x03, 25, 0, 0, 0]); // ES_ID 0, no flags
-    out.extend_from_slice(&[0x04, 17, 0x40, 0x15]); // MPEG-4 audio, audio stream
-    out.extend_from_slice(&[0; 11]); // buffer size and bit rates: unspecified
-    out.extend_from_slice(&[0x05, 2]);
-    out.extend_from_slice(&config);
-    out.extend_from_slice(&[0x06, 1, 2]); // SLConfig: as in MP4 files
-}
-
-/// Writes the boxes of stbl, 8.5.1, that follow the sample entries.
-fn sample_tables(out: &mut Vec<u8>, track: &Track, offsets: &[u32]) {
-    let samples = track.sizes.len() as u32;
-    full(out, b"stts", 0, 0, |out| times(out, track, samples));
-    // Without this table every sample is a sync sample, 8.6.2, as in audio.
-    if track.entry.is_video() {
-        full(out, b"stss", 0, 0, |out| {
-            u32s(out, &[track.keys.len() as u32]);
-            u32s(out, &track.keys);
-        });
-    }
-    full(out, b"stsc", 0, 0, |out| chunk_lengths(out, track, samples));
-    full(out, b"stsz", 0, 0, |out| {
-        u32s(out, &[0, samples]);
-        u32s(out, &track.sizes);
-    });
-    full(out, b"stco", 0, 0, |out| {
-        u32s(out, &[offsets.len() as u32]);
-        u32s(out, offsets);
-    });
-}
-
-/// Writes the content of stts, 8.6.1.2. The last sample has the remaining duration.
-fn times(out: &mut Vec<u8>, track: &Track, samples: u32) {
-    let full_samples = samples.saturating_sub(1);
-    let last = track.duration.saturating_sub(full_samples * track.sample_duration);
-    if last == track.sample_duration {
-        u32s(out, &[1, samples, last]);
-    } else if full_samples == 0 {
-        u32s(out, &[1, 1, last]);
-    } else {
-        u32s(out, &[2, full_samples, track.sample_duration, 1, last]);
-    }
-}
-
-/// Writes the content of stsc, 8.7.4. The last chunk may be shorter.
-fn chunk_lengths(out: &mut Vec<u8>, track: &Track, samples: u32) {
-    let each = track.samples_per_chunk();
-    let (whole, rest) = (samples / each, samples % each);
-    match (whole, rest) {
-        (0, rest) => u32s(out, &[1, 1, rest, 1]),
-        (_, 0) => u32s(out, &[1, 1, each, 1]),
-        (whole, rest) => u32s(out, &[2, 1, each, 1, whole + 1, rest, 1]),
-    }
-}
-
-/// Returns the offsets of each track's chunks if the first chunk begins at `start`.
-fn chunk_offsets(tracks: &[Track], start: u32) -> Vec<Vec<u32>> {
-    let mut offsets = vec![Vec::new(); tracks.len()];
-    let mut at = start;
-    for (track, _, size) in interleaved(tracks) {
-        if let Some(offsets) = offsets.get_mut(track) {
-            offsets.push(at);
-        }
-        at = at.saturating_add(size as u32);
-    }
-    offsets
-}
-
-/// Writes the content of mdat, 8.1.1.
-fn write_chunks(out: &mut Vec<u8>, tracks: &[Track]) {
-    for (track, start, size) in interleaved(tracks) {
-        let data = tracks.get(track).map(|track| track.data.as_slice());
-        out.extend_from_slice(
-            data.and_then(|data| data.get(start..start + size)).unwrap_or_default(),
-        );
-    }
-}
-
-/// Returns the chunks in file order: the index of the track, and the start and size within its data.
-fn interleaved(tracks: &[Track]) -> Vec<(usize, usize, usize)> {
-    let mut chunks = Vec::new();
-    for (number, track) in tracks.iter().enumerate() {
-        let mut start = 0;
-        let sizes = track.sizes.chunks(track.samples_per_chunk() as usize);
-        for (second, sizes) in sizes.enumerate() {
-            let size = sizes.iter().sum::<u32>() as usize;
-            chunks.push((second, number, start, size));
-            start += size;
+            vec![2, full_samples, self.sample_duration, 1, last]
         }
     }
-    chunks.sort_unstable();
-    let place = |(_, number, start, size)| (number, start, size);
-    chunks.into_iter().map(place).collect()
-}
 
-/// Writes a box and fills in its size after writing the content.
-fn boxed(out: &mut Vec<u8>, kind: &[u8; 4], content: impl FnOnce(&mut Vec<u8>)) {
-    let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(kind);
-    content(out);
-    let size = (out.len() - start) as u32;
-    if let Some(field) = out.get_mut(start..start + 4) {
-        field.copy_from_slice(&size.to_be_bytes());
+    /// Returns the content of stsc, 8.7.4. The last chunk may be shorter.
+    fn chunk_lengths(&self, samples: u32) -> Vec<u32> {
+        let each = self.samples_per_chunk();
+        match (samples / each, samples % each) {
+            (0, rest) => vec![1, 1, rest, 1],
+            (_, 0) => vec![1, 1, each, 1],
+            (whole, rest) => vec![2, 1, each, 1, whole + 1, rest, 1],
+        }
     }
 }
 
-/// Writes a box with a version and flags.
-fn full(
-    out: &mut Vec<u8>,
-    kind: &[u8; 4],
-    version: u8,
-    flags: u32,
-    content: impl FnOnce(&mut Vec<u8>),
-) {
-    boxed(out, kind, |out| {
-        u32s(out, &[u32::from(version) << 24 | flags]);
-        content(out);
-    });
+/// Returns the AVCDecoderConfigurationRecord, ISO/IEC 14496-15 5.3.3.1.
+fn avc_configuration(sequence: &[u8], picture: &[u8]) -> Vec<u8> {
+    let parts = [
+        vec![1],
+        // Profile, constraints and level follow the NAL unit's header.
+        sequence.get(1..4).unwrap_or_default().to_vec(),
+        vec![0xff, 0xe1], // lengthSizeMinusOne: 3, one sequence parameter set
+        u16s(&[sequence.len() as u16]),
+        sequence.to_vec(),
+        vec![1],
+        u16s(&[picture.len() as u16]),
+        picture.to_vec(),
+    ];
+    boxed(b"avcC", parts)
 }
 
-fn u16s(out: &mut Vec<u8>, values: &[u16]) {
-    for value in values {
-        out.extend_from_slice(&value.to_be_bytes());
-    }
+/// Returns the ES_Descriptor, ISO/IEC 14496-1 7.2.6.5. Every length fits one byte.
+fn elementary_stream([first, second]: [u8; 2]) -> Vec<u8> {
+    let parts = [
+        vec![0x03, 25, 0, 0, 0],    // ES_ID 0, no flags
+        vec![0x04, 17, 0x40, 0x15], // MPEG-4 audio, audio stream
+        vec![0; 11],                // buffer size and bit rates: unspecified
+        vec![0x05, 2, first, second],
+        vec![0x06, 1, 2], // SLConfig: as in MP4 files
+    ];
+    full(b"esds", 0, parts)
 }
 
-fn u32s(out: &mut Vec<u8>, values: &[u32]) {
-    for value in values {
-        out.extend_from_slice(&value.to_be_bytes());
-    }
+/// Returns a box of a kind.
+fn boxed(kind: &[u8; 4], content: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    let content = content.into_iter().collect::<Vec<_>>().concat();
+    [&(content.len() as u32 + 8).to_be_bytes(), kind.as_slice(), &content].concat()
+}
+
+/// Returns a box of version 0 with flags.
+fn full(kind: &[u8; 4], flags: u32, content: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    boxed(kind, [u32s(&[flags])].into_iter().chain(content))
+}
+
+fn u16s(values: &[u16]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+fn u32s(values: &[u32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
 }

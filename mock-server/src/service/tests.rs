@@ -66,20 +66,6 @@ async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn canceling_the_job_ends_the_wait() {
-    let service = service(ClockMode::Manual);
-    let cancel = async {
-        yield_to_other_tasks().await;
-        let id = service.jobs()[0]["id"].as_str().unwrap().to_owned();
-        let call = open("POST", &format!("/v1/jobs/{id}/cancel"), None);
-        service.call(call).await
-    };
-    let (answer, canceled) = join!(service.call(image("sync")), cancel);
-    assert_eq!(status(&canceled.response), 200);
-    assert_eq!(status(&answer.response), 200);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_delay_is_in_real_time_and_does_not_block_other_requests() {
     let service = service(ClockMode::Manual);
     service.add_fault(fault(FaultKind::Delay)).unwrap();

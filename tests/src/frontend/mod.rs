@@ -80,6 +80,7 @@ impl Setup {
             "balance" => self.balance_usd(value),
             "speed" => self.speed(value.parse().expect("a speed")),
             "webhook-timeout-ms" => self.webhook_timeout_ms(value.parse().expect("milliseconds")),
+            "retain-days" => Self(self.0.retain_days(value.parse().expect("days"))),
             "honors-undocumented-keys" => self.honors_undocumented_keys(value == "true"),
             other => panic!("no option of a mock is called {other}"),
         }

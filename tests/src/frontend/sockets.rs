@@ -7,12 +7,12 @@ use svc_mock_server::serve::Server;
 use svc_mock_server::{MockService, Service};
 
 use super::{Frontend, Host, RawFuture, ResponseFuture, Setup};
-use crate::http1::{self, ConnectionPool};
+use crate::http1::{self, HttpClient};
 
 /// A frontend on sockets. Its listeners close when the server is dropped.
 pub(super) struct SocketFrontend<S> {
     _server: S,
-    pool: ConnectionPool,
+    client: HttpClient,
     urls: [String; 4],
 }
 
@@ -31,13 +31,7 @@ impl SocketFrontend<MockService> {
 
 impl<S: Deref<Target = Service>> SocketFrontend<S> {
     fn new(server: S) -> Self {
-        Self { urls: super::urls(&server), pool: ConnectionPool::default(), _server: server }
-    }
-}
-
-impl<S> SocketFrontend<S> {
-    fn authority(&self, host: Host) -> &str {
-        super::url_of(&self.urls, host).trim_start_matches("http://")
+        Self { urls: super::urls(&server), client: http1::client(), _server: server }
     }
 }
 
@@ -47,11 +41,11 @@ impl<S: Send + Sync> Frontend for SocketFrontend<S> {
     }
 
     fn send(&self, host: Host, request: http::Request<Bytes>) -> ResponseFuture<'_> {
-        Box::pin(self.pool.send(self.authority(host), request))
+        Box::pin(http1::send(&self.client, self.base_url(host), request))
     }
 
     fn send_raw(&self, host: Host, bytes: Vec<u8>) -> Option<RawFuture<'_>> {
-        let authority = self.authority(host).to_owned();
-        Some(Box::pin(http1::send_raw(authority, bytes)))
+        let authority = self.base_url(host).trim_start_matches("http://");
+        Some(Box::pin(http1::send_raw(authority.to_owned(), bytes)))
     }
 }

@@ -5,7 +5,7 @@ mod shell;
 use serde_json::Value;
 use svc_tests::{FrontendKind, Mock, Setup};
 
-use self::shell::{Shell, sends};
+use self::shell::{run, sends};
 
 const PAGE: &str = include_str!("../../../mock-server/CONTROL.md");
 
@@ -81,8 +81,7 @@ async fn every_example_gives_the_response_below_it() {
     let examples = examples();
     assert!(examples.len() > 20, "{examples:?}");
     for example in examples {
-        let mut shell = Shell::new(new_mock().await);
-        let response = shell.run(&example.commands).await;
+        let response = run(&new_mock().await, &example.commands).await;
         assert_contains(&response, &example.expected, &example);
     }
 }

@@ -123,10 +123,6 @@ impl RequestBuilder<'_> {
         self
     }
 
-    fn key(self, key: &str) -> Self {
-        self.header("x-api-key", key)
-    }
-
     fn idempotency_key(self, key: &str) -> Self {
         self.header("idempotency-key", key)
     }

@@ -19,36 +19,23 @@ const TOP_UP_OUTCOMES: [TopUpStatus; 3] =
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An operation that moves money, or reads.
+/// An operation that moves money, or reads: its number in `Session::perform`, and what it is about.
 #[derive(Clone, Debug)]
-enum MoneyAction {
-    Video(usize),
-    Image(usize),
-    CancelJob(usize),
-    EndJob(usize, usize),
-    TopUp { cents: u32, outcome: Option<usize> },
-    Run { word: usize, cost_cents: u32, cap_cents: u32 },
-    BulkRuns(usize),
-    CancelRun(usize),
-    Read,
+struct Action {
+    number: u8,
+    word: &'static str,
+    index: usize,
+    cents: u32,
 }
 
-fn action() -> impl Strategy<Value = MoneyAction> {
-    let word = || 0..WORDS.len();
-    let index = || 0..100_usize;
-    prop_oneof![
-        2 => word().prop_map(MoneyAction::Video),
-        1 => word().prop_map(MoneyAction::Image),
-        1 => index().prop_map(MoneyAction::CancelJob),
-        1 => (index(), 0..3_usize).prop_map(|(index, outcome)| MoneyAction::EndJob(index, outcome)),
-        1 => (0..3_000_u32, proptest::option::of(0..3_usize))
-            .prop_map(|(cents, outcome)| MoneyAction::TopUp { cents, outcome }),
-        2 => (word(), 0..90_u32, 1..60_u32)
-            .prop_map(|(word, cost_cents, cap_cents)| MoneyAction::Run { word, cost_cents, cap_cents }),
-        1 => word().prop_map(MoneyAction::BulkRuns),
-        1 => index().prop_map(MoneyAction::CancelRun),
-        1 => Just(MoneyAction::Read),
-    ]
+fn action() -> impl Strategy<Value = Action> {
+    let parts = (0..11_u8, 0..WORDS.len(), 0..100_usize, 0..3_000_u32);
+    parts.prop_map(|(number, word, index, cents)| Action {
+        number,
+        word: WORDS[word],
+        index,
+        cents,
+    })
 }
 
 /// A mock, and the ids of what was created.
@@ -63,60 +50,51 @@ impl Session {
         Self { mock: Mock::with(settings), jobs: Vec::new(), runs: Vec::new() }
     }
 
-    fn perform(&mut self, action: &MoneyAction) {
-        let pick = |ids: &[String], index: usize| {
-            let index = index % ids.len().max(1);
-            ids.get(index).cloned().unwrap_or_default()
-        };
+    fn perform(&mut self, &Action { number, word, index, cents }: &Action) {
+        let id_of = |ids: &[String]| ids.get(index % ids.len().max(1)).cloned().unwrap_or_default();
         let mock = &mut self.mock;
-        match *action {
-            MoneyAction::Video(word) => {
-                let response = mock.open().post(VIDEO, video(WORDS[word]));
+        match number {
+            0..3 => {
+                let (path, body) =
+                    if number == 0 { (IMAGE, image(word)) } else { (VIDEO, video(word)) };
+                let response = mock.open().post(path, body);
                 self.jobs.extend(id_in(&response.json(), "/data/job/id"));
             }
-            MoneyAction::Image(word) => {
-                let response = mock.open().post(IMAGE, image(WORDS[word]));
-                self.jobs.extend(id_in(&response.json(), "/data/job/id"));
-            }
-            MoneyAction::CancelJob(index) => {
-                let path = format!("/v1/jobs/{}/cancel", pick(&self.jobs, index));
+            3 => {
+                let path = format!("/v1/jobs/{}/cancel", id_of(&self.jobs));
                 mock.developer().post(&path, json!({}));
             }
-            MoneyAction::EndJob(index, outcome) => {
-                let (id, status) = (pick(&self.jobs, index), JOB_OUTCOMES[outcome].clone());
-                drop(mock.simulator.end_job(&id, status, None));
+            4 => {
+                let status = JOB_OUTCOMES[index % 3].clone();
+                drop(mock.simulator.end_job(&id_of(&self.jobs), status, None));
             }
-            MoneyAction::TopUp { cents, outcome } => {
+            5 => {
                 let response = mock.open().post(TOP_UPS, json!({"amount_usd_cents": cents}));
                 let id = id_in(&response.json(), "/data/id");
-                if let (Some(id), Some(outcome)) = (id, outcome) {
-                    let status = TOP_UP_OUTCOMES[outcome].clone();
-                    mock.simulator.settle_top_up(&id, status).unwrap();
+                // Of four, one stays pending.
+                if let (Some(id), Some(status)) = (id, TOP_UP_OUTCOMES.get(index % 4)) {
+                    mock.simulator.settle_top_up(&id, status.clone()).unwrap();
                 }
             }
-            MoneyAction::Run { word, cost_cents, cap_cents } => {
-                let cost = Usd::from_cents(cost_cents.into()).unwrap();
-                let instruction = format!("{}[mock:cost={cost}]", WORDS[word]);
-                let cap = f64::from(cap_cents) / 100.0;
+            6..8 => {
+                let cost = Usd::from_cents((cents % 90).into()).unwrap();
+                let cap = f64::from(1 + cents / 51) / 100.0;
+                let instruction = format!("{word}[mock:cost={cost}]");
                 let body = json!({"instruction": instruction, "generation_spend_cap_usd": cap});
                 let response = mock.developer().post(DEMO, body);
                 self.runs.extend(id_in(&response.json(), "/data/run_id"));
             }
-            MoneyAction::BulkRuns(word) => {
+            8 => {
                 let item = |word: &str| json!({"instruction": format!("{word}[mock:cost=0.1]")});
-                let items = [item(WORDS[word]), item("[mock:skip]"), item("[mock:degraded]")];
+                let items = [item(word), item("[mock:skip]"), item("[mock:degraded]")];
                 let body = json!({"items": items, "concurrency": 1});
-                let path = "/v1/formats/fmt_media/bulk-runs";
-                drop(mock.developer().post(path, body));
+                drop(mock.developer().post("/v1/formats/fmt_media/bulk-runs", body));
             }
-            MoneyAction::CancelRun(index) => {
-                let path = format!("/v1/format-runs/{}/cancel", pick(&self.runs, index));
+            9 => {
+                let path = format!("/v1/format-runs/{}/cancel", id_of(&self.runs));
                 drop(mock.developer().post(&path, json!({})));
             }
-            MoneyAction::Read => {
-                let request = mock.request(Host::Open).key("svc_open_demo");
-                drop(request.get("/v1/jobs"));
-            }
+            _ => drop(mock.open().get("/v1/jobs")),
         }
     }
 }

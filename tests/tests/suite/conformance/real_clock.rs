@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use svc_tests::{Client, Mock, Receiver};
 
-use super::runs::{BULK, Kind, instruction, start};
-use super::{IMAGE, job_result, ledger_amounts, submit, text, with};
+use super::{IMAGE, run_script, submit, text, with};
 
 /// Runs the tests on a clock with a speed.
 macro_rules! at_speed {
@@ -57,35 +56,40 @@ async fn a_job_completes_and_is_charged(mock: Mock) {
     let status = wait_until_terminal(&open, &format!("/v1/jobs/{id}")).await;
     assert_eq!(status["status"], "completed");
     assert_eq!(status["result_ready"], true);
-    let result = job_result(&open, &id).await;
-    let file = mock.download(&result["artifacts"][0]["url"]).await;
-    assert_eq!(file.header("content-type"), Some("image/png"));
-    assert_eq!(svc_tests::png_size(file.body()), (720, 720));
-    assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [50]);
-    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [50]);
+    let script = "open /v1/jobs/ID/result => 200 artifacts.0.url=<url>
+        media <url> => 200 @content-type=image/png
+        ledger ID = reservation 0.0050, capture 0.0050";
+    run_script(&mock, None, &script.replace("ID", &id)).await;
 }
 
 async fn runs_complete(mock: Mock) {
     let developer = mock.developer();
-    let mut ids = Vec::new();
-    for kind in Kind::ALL {
-        let body = kind.body("[mock:seconds=1][mock:cost=0.3]");
-        ids.push((kind, start(&developer, kind.start(), body).await));
+    let mut runs = Vec::new();
+    for (kind, start) in [
+        ("action", "/v1/actions/act_daily/runs"),
+        ("format", "/v1/formats/fmt_demo/runs"),
+        ("agent", "/v1/agent/completions"),
+    ] {
+        let mut body = json!({"instruction": "[mock:seconds=1][mock:cost=0.3]"});
+        if kind == "agent" {
+            body["generation_spend_cap_usd"] = json!(5);
+        }
+        let receipt = developer.post_data(start, body, 202).await;
+        runs.push(format!("/v1/{kind}-runs/{}", text(&receipt["run_id"])));
     }
-    for (kind, id) in ids {
-        let status = wait_until_terminal(&developer, &kind.run(&id)).await;
-        assert_eq!(status["status"], "completed", "{kind:?}");
-        let result = format!("{}/result", kind.run(&id));
-        let receipt = developer.get_data(&result).await;
+    for run in runs {
+        let status = wait_until_terminal(&developer, &run).await;
+        assert_eq!(status["status"], "completed", "{run}");
+        let receipt = developer.get_data(&format!("{run}/result")).await;
         assert_eq!(receipt["usage"]["billable_amount_usd_micros"], 300_000);
     }
 }
 
 async fn a_queue_completes(mock: Mock) {
     let developer = mock.developer();
-    let items = vec![instruction("[mock:seconds=0.5]"); 3];
+    let items = vec![json!({"instruction": "[mock:seconds=0.5]"}); 3];
     let body = json!({"items": items, "concurrency": 2});
-    let queue = developer.post_data(BULK, body, 202).await;
+    let queue = developer.post_data("/v1/formats/fmt_demo/bulk-runs", body, 202).await;
     let path = format!("/v1/format-run-queues/{}", text(&queue["queue_id"]));
     for _ in 0..1_000 {
         let progress = developer.get_data(&path).await;

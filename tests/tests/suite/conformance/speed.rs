@@ -62,7 +62,7 @@ async fn poll_hints_are_in_client_seconds(mock: Mock) {
     let image = mock.open().post_data(IMAGE, image(), 202).await;
     assert_seconds(&image["next_poll_after_seconds"], 0.1);
     let run = json!({"instruction": "x"});
-    let run = mock.developer().post_data(super::runs::RUNS, run, 202).await;
+    let run = mock.developer().post_data(RUNS, run, 202).await;
     assert_seconds(&run["next_poll_after_seconds"], 0.5);
 }
 
@@ -97,9 +97,9 @@ async fn the_wait_timeout_is_in_client_seconds(mock: Mock) {
     assert_eq!(receipt["job"]["status"], "completed");
     let long = body("[mock:seconds=100]", 1);
     let receipt = mock.open().post_data(VIDEO, long, 202).await;
-    let status = super::status_of(&mock.open(), &text(&receipt["job"]["id"])).await;
     // The wait ends after a fifth of the job's time.
-    assert_eq!(status, "processing");
+    let id = text(&receipt["job"]["id"]);
+    assert_eq!(job(&mock.open(), &id).await["status"], "processing");
 }
 
 async fn a_slow_clock_lengthens_waits(mock: Mock) {
@@ -122,4 +122,19 @@ async fn the_retry_after_of_a_receiver_is_in_its_own_seconds(mock: Mock, receive
     // Two seconds of real time are forty of the service, whose clock the timestamps show.
     let wait = deliveries[1].timestamp() - deliveries[0].timestamp();
     assert!((40..200).contains(&wait), "{wait}");
+}
+
+#[tokio::test]
+async fn the_timestamps_of_webhooks_show_the_wall_clock_if_asked_to() {
+    let receiver = Receiver::start().await;
+    let setup = Setup::default().wall_timestamps().webhook_port(receiver.port());
+    let mock = Mock::start(FrontendKind::Serve, setup).await;
+    let hook = json!({"mode": "webhook", "webhook_url": "https://hooks.example.com/svc"});
+    submit(&mock.open(), IMAGE, with(image(), hook)).await;
+    mock.advance(2).await;
+    let deliveries = receiver.wait_for(1).await;
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    assert!(now.abs_diff(deliveries[0].timestamp()) < 60, "{}", deliveries[0].timestamp());
+    let secret = mock.developer().get_data("/v1/webhooks/signing-secret").await;
+    deliveries[0].assert_signed_with(&[secret["secret"].as_str().unwrap()]);
 }

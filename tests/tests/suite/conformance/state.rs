@@ -12,45 +12,70 @@ on_every_frontend! {
     an_edited_state_is_rejected_or_usable,
 }
 
-/// Creates jobs in every status, a top-up, a key and a fault.
+/// Jobs in every status, a top-up, a key and a fault.
+const JOBS: &str = r#"
+open video => 202
+open video {"prompt": "[mock:fail]"} => 202
+advance 9
+open key=order-1 video {"prompt": "[mock:seconds=60]"} => 202
+open image => 202 job.id=<id>
+open POST /v1/jobs/<id>/cancel => 200
+advance 7
+open top-up => 201
+control /keys {"kind": "open", "workspace": "ws_new", "plan": "pro"} => 201
+control /faults {"kind": "status_503", "operation": "jobs_list", "times": 2} => 200
+open /v1/jobs => 503
+"#;
+
+/// Runs of each kind at different times, a queue, and a signing secret that was rotated.
+const RUNS_AND_QUEUE: &str = r#"
+for <kind> in action format agent
+  developer run:<kind> {"instruction": "[mock:cost=1.5]"} => 202
+  advance 3
+developer run {"instruction": "[mock:cost=0.5]", "webhook_url": "https://hooks.example.com/svc"} => 202
+developer run {"instruction": "[mock:fail=mcp_unavailable]"} => 202
+developer bulk {"items": [{"instruction": "[mock:seconds=3]"}, {"instruction": "[mock:seconds=5]"}, {"instruction": "[mock:seconds=8]"}], "concurrency": 2} => 202
+developer POST /v1/webhooks/signing-secret/rotate => 200
+advance 2
+"#;
+
 async fn populate(mock: &Mock) {
-    let open = mock.open();
-    submit(&open, VIDEO, video()).await;
-    submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
-    mock.advance(9).await;
-    submit(&open.clone().idempotency_key("order-1"), VIDEO, video_with_prompt("[mock:seconds=60]"))
-        .await;
-    let canceled = submit(&open, IMAGE, image()).await;
-    cancel(&open, &canceled).await.expect(200);
-    mock.advance(7).await;
-    open.post(TOP_UPS, json!({"amount_usd_cents": 500})).await.expect(201);
-    mock.create_key(json!({"kind": "open", "workspace": "ws_new", "plan": "pro"})).await;
-    mock.add_fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 2})).await;
-    open.get("/v1/jobs").await.expect(503);
+    run_script(mock, None, JOBS).await;
+    run_script(mock, None, RUNS_AND_QUEUE).await;
 }
 
 /// Sends a fixed sequence of requests and returns the normalized responses.
 async fn record_responses(mock: &Mock) -> Vec<String> {
-    let open = mock.open();
+    let (open, developer, control) = (mock.open(), mock.developer(), mock.control());
+    let keyed = open.clone().idempotency_key("order-1");
     let mut responses = vec![
         open.get("/v1/jobs").await,
         open.get("/v1/jobs").await,
-        open.clone()
-            .idempotency_key("order-1")
-            .post(VIDEO, video_with_prompt("[mock:seconds=60]"))
-            .await,
-        open.clone().idempotency_key("order-1").post(VIDEO, video()).await,
+        keyed.post(VIDEO, video_with_prompt("[mock:seconds=60]")).await,
+        keyed.post(VIDEO, video()).await,
         open.post(VIDEO, video()).await,
         open.post(IMAGE, image()).await,
         open.post(IMAGE, json!({})).await,
-        open.post(TOP_UPS, json!({"amount_usd_cents": 700})).await,
-        open.post(ESTIMATE, json!({"model": "auto", "input": {"prompt": "p"}})).await,
+        open.post("/v1/open/top-ups", json!({"amount_usd_cents": 700})).await,
+        open.post("/v1/open/estimate", json!({"model": "auto", "input": {"prompt": "p"}})).await,
     ];
-    let created =
-        mock.control().post("/keys", json!({"kind": "open", "workspace": "ws_demo"})).await;
+    let created = control.post("/keys", json!({"kind": "open", "workspace": "ws_demo"})).await;
     responses.push(mock.open_as(&text(&created.json()["key"])).get("/v1/jobs").await);
     responses.push(created);
-    mock.advance(50).await;
+    let mut paths = Vec::new();
+    for run in control.get_items("/runs").await {
+        paths.push(format!("/v1/{}-runs/{}", text(&run["kind"]), text(&run["run_id"])));
+        let queue = run["queue_id"].as_str();
+        paths.extend(queue.map(|queue| format!("/v1/format-run-queues/{queue}")));
+    }
+    paths.extend(["/v1/webhooks/signing-secret", "/v1/balance", "/v1/usage"].map(str::to_owned));
+    for _ in 0..6 {
+        for path in &paths {
+            responses.push(developer.get(path).await);
+        }
+        mock.advance(4).await;
+    }
+    mock.advance(26).await;
     responses.push(open.get("/v1/jobs").await);
     for job in mock.jobs().await {
         let id = text(&job["id"]);
@@ -58,8 +83,8 @@ async fn record_responses(mock: &Mock) -> Vec<String> {
             responses.push(open.get(&format!("/v1/jobs/{id}{suffix}")).await);
         }
     }
-    responses.push(mock.control().get("/ledger").await);
-    responses.push(mock.control().get("/clock").await);
+    responses.push(control.get("/ledger").await);
+    responses.push(control.get("/clock").await);
     responses.iter().map(|response| normalize(mock, response)).collect()
 }
 
@@ -120,8 +145,16 @@ async fn the_same_seed_gives_the_same_responses(mock: Mock) {
     let mut runs = Vec::new();
     for seed in [5, 5, 6] {
         let mock = mock.start_another(Setup::default().seed(seed)).await;
+        // Which requests a fault with a probability hits is determined as well.
+        mock.add_fault(json!({"kind": "status_503", "operation": "catalog", "probability": 0.5}))
+            .await;
         populate(&mock).await;
-        runs.push(record_responses(&mock).await);
+        let mut responses = record_responses(&mock).await;
+        for _ in 0..40 {
+            responses.push(mock.developer().get("/v1/catalog").await.status().to_string());
+        }
+        assert!(responses.contains(&"200".to_owned()) && responses.contains(&"503".to_owned()));
+        runs.push(responses);
     }
     assert_same(&runs[0], &runs[1]);
     assert_ne!(runs[0], runs[2], "another seed gives other identifiers");
@@ -168,7 +201,7 @@ fn leaves(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
 }
 
 async fn an_edited_state_is_rejected_or_usable(mock: Mock) {
-    populate(&mock).await;
+    run_script(&mock, None, JOBS).await;
     let saved = mock.state().await;
     let mut pointers = Vec::new();
     leaves(&saved, "", &mut pointers);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use svc_test_script::{parse, split, word};
 use svc_tests::{Host, Mock};
 
 const URL_VARIABLES: [(&str, Host); 4] = [
@@ -12,110 +13,78 @@ const URL_VARIABLES: [(&str, Host); 4] = [
     ("SVC_CONTROL_URL", Host::Control),
 ];
 
-/// A shell whose `curl` sends requests to a mock.
-#[derive(Debug)]
-pub(super) struct Shell {
-    mock: Mock,
-    variables: BTreeMap<String, String>,
-}
-
-impl Shell {
-    pub(super) fn new(mock: Mock) -> Self {
-        let mut variables: BTreeMap<String, String> = URL_VARIABLES
-            .map(|(name, host)| (name.to_owned(), mock.base_url(host).to_owned()))
-            .into();
-        for (name, key) in
-            [("SVC_OPEN_API_KEY", "svc_open_demo"), ("SVC_DEVELOPER_API_KEY", "svc_dev_demo")]
-        {
-            variables.insert(name.to_owned(), key.to_owned());
-        }
-        Self { mock, variables }
-    }
-
-    /// Runs commands and returns the last response.
-    pub(super) async fn run(&mut self, commands: &str) -> Value {
-        let mut response = Value::Null;
-        for command in split_commands(commands) {
-            let assignment = command.split_once("=$(").filter(|(name, _)| {
-                name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-            });
-            match assignment {
-                Some((name, pipeline)) => {
-                    let pipeline = pipeline.strip_suffix(')').expect("the end of `$(`");
-                    let output = self.run_pipeline(pipeline).await;
-                    self.variables.insert(name.to_owned(), output);
-                }
-                None => {
-                    let output = self.run_pipeline(&command).await;
-                    response = serde_json::from_str(&output).expect("a response of JSON");
-                }
-            }
-        }
-        response
-    }
-
-    async fn run_pipeline(&self, pipeline: &str) -> String {
+/// Runs commands, whose `curl` sends requests to a mock, and returns the last response.
+pub(super) async fn run(mock: &Mock, commands: &str) -> Value {
+    let urls = URL_VARIABLES.map(|(name, host)| (name, mock.base_url(host)));
+    let keys = [("SVC_OPEN_API_KEY", "svc_open_demo"), ("SVC_DEVELOPER_API_KEY", "svc_dev_demo")];
+    let known = urls.into_iter().chain(keys);
+    let mut variables: BTreeMap<_, _> =
+        known.map(|(name, value)| (format!("${name}"), value.to_owned())).collect();
+    let mut response = Value::Null;
+    for Command { variable, programs } in commands_of(commands) {
         let mut output = String::new();
-        for words in split_pipeline(pipeline, |name| self.variable(name)) {
+        for words in programs {
+            let expanded = |word: String| {
+                variables.iter().fold(word, |word, (name, value)| word.replace(name, value))
+            };
+            let words: Vec<_> = words.into_iter().map(expanded).collect();
             output = match words.split_first() {
                 Some((program, arguments)) if program == "curl" => {
-                    self.curl(&CurlRequest::parse(arguments), output).await
+                    CurlRequest::parse(arguments).send(mock, output).await
                 }
                 Some((program, [flag, path])) if program == "jq" && flag == "-r" => {
-                    let input: Value = serde_json::from_str(&output).expect("JSON for jq");
-                    let pointer = path.replace('.', "/");
-                    let value = input.pointer(&pointer).and_then(Value::as_str);
-                    value.expect("a string").to_owned()
+                    let value = parse(&output).pointer(&path.replace('.', "/")).cloned();
+                    word(&value.expect("a value"))
                 }
                 _ => panic!("unexpected command {words:?}"),
             };
         }
-        output
-    }
-
-    fn variable(&self, name: &str) -> String {
-        let value = self.variables.get(name);
-        value.unwrap_or_else(|| panic!("${name} is not set")).clone()
-    }
-
-    async fn curl(&self, request: &CurlRequest, input: String) -> String {
-        let hosts = URL_VARIABLES.into_iter();
-        let mut hosts = hosts.filter_map(|(_, host)| {
-            let path = request.url.strip_prefix(self.mock.base_url(host))?;
-            Some((host, path))
-        });
-        let (host, path) = hosts.next().expect("the URL of a host of the mock");
-        let mut client = self.mock.client(host);
-        for (name, value) in &request.headers {
-            client = client.header(name, value);
+        match variable {
+            Some(name) => drop(variables.insert(format!("${name}"), output)),
+            None => response = parse(&output),
         }
-        let json = match request.json.as_deref() {
-            Some("@-") => Some(input),
-            json => json.map(str::to_owned),
-        };
-        let content_type = json.is_some().then_some("application/json");
-        let body = json.unwrap_or_default().into();
-        let response = client.send(&request.method, path, content_type, body).await;
-        response.text()
     }
+    response
 }
 
 /// Returns the method and the URL of each request that commands send, with unexpanded variables.
 pub(super) fn sends(commands: &str) -> Vec<(String, String)> {
-    let pipelines = split_commands(commands).into_iter().flat_map(|command| {
-        let pipeline = match command.split_once("=$(") {
-            Some((_, pipeline)) if command.ends_with(')') => pipeline.trim_end_matches(')'),
-            _ => &command,
-        };
-        split_pipeline(pipeline, |name| format!("${name}"))
-    });
-    let curls = pipelines.filter(|words| words[0] == "curl");
-    curls
-        .map(|words| {
-            let request = CurlRequest::parse(&words[1..]);
-            (request.method, request.url)
-        })
-        .collect()
+    let programs = commands_of(commands).into_iter().flat_map(|command| command.programs);
+    let requests =
+        programs.filter(|words| words[0] == "curl").map(|words| CurlRequest::parse(&words[1..]));
+    requests.map(|request| (request.method, request.url)).collect()
+}
+
+/// The words of the programs of a pipeline, and the variable that its output is assigned to.
+struct Command {
+    variable: Option<String>,
+    programs: Vec<Vec<String>>,
+}
+
+/// Splits a script into its commands, which begin with `curl` or an assignment at the start of a line.
+fn commands_of(script: &str) -> Vec<Command> {
+    let is_first = |line: &str| line.starts_with("curl ") || line.contains("=$(");
+    let mut commands: Vec<String> = Vec::new();
+    for line in script.replace("\\\n", " ").lines() {
+        match commands.last_mut() {
+            Some(command) if !is_first(line) => *command += line,
+            _ => commands.push(line.to_owned()),
+        }
+    }
+    let command = |text: &String| {
+        let assignment = text.strip_suffix(')').and_then(|text| text.split_once("=$("));
+        let (variable, pipeline) =
+            assignment.map_or((None, &**text), |(name, it)| (Some(name), it));
+        let programs = split(pipeline, '|').into_iter();
+        let programs = programs.map(|it| split(it, ' ').into_iter().map(unquoted).collect());
+        Command { variable: variable.map(str::to_owned), programs: programs.collect() }
+    };
+    commands.iter().map(command).collect()
+}
+
+/// Returns a word without its quotes.
+fn unquoted(text: &str) -> String {
+    if text.starts_with('"') { word(&parse(text)) } else { text.trim_matches('\'').to_owned() }
 }
 
 /// The arguments of `curl`.
@@ -129,7 +98,7 @@ struct CurlRequest {
 
 impl CurlRequest {
     fn parse(arguments: &[String]) -> Self {
-        let mut request = Self::default();
+        let mut request = Self { method: "GET".to_owned(), ..Self::default() };
         let mut arguments = arguments.iter().cloned();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().expect("the value of an option");
@@ -144,70 +113,23 @@ impl CurlRequest {
                 url => request.url = url.to_owned(),
             }
         }
-        if request.method.is_empty() {
-            let method = if request.json.is_some() { "POST" } else { "GET" };
-            request.method = method.to_owned();
+        if request.json.is_some() && request.method == "GET" {
+            request.method = "POST".to_owned();
         }
         request
     }
-}
 
-/// Splits a script at the ends of lines that are not in quotes or escaped.
-fn split_commands(script: &str) -> Vec<String> {
-    let mut commands = vec![String::new()];
-    let mut quote = None;
-    let mut previous = '\n';
-    for character in script.replace("\\\n", " ").chars() {
-        match (quote, character) {
-            (None, '\n') => {
-                commands.push(String::new());
-                previous = character;
-                continue;
-            }
-            (None, '\'' | '"') => quote = Some(character),
-            (Some(open), close) if open == close && previous != '\\' => quote = None,
-            _ => {}
+    /// Sends the request, with the output of the program before it if it says so.
+    async fn send(self, mock: &Mock, input: String) -> String {
+        let host_of = |host: Host| Some((host, self.url.strip_prefix(mock.base_url(host))?));
+        let (host, path) = Host::ALL.into_iter().find_map(host_of).expect("the URL of a host");
+        let mut client = mock.client(host);
+        for (name, value) in &self.headers {
+            client = client.header(name, value);
         }
-        previous = character;
-        commands.last_mut().expect("a command").push(character);
+        let json = self.json.map(|json| if json == "@-" { input } else { json });
+        let content_type = json.is_some().then_some("application/json");
+        let body = json.unwrap_or_default().into();
+        client.send(&self.method, path, content_type, body).await.text()
     }
-    commands.retain(|command| !command.trim().is_empty());
-    commands
-}
-
-/// Splits a pipeline into its commands, each as words, and expands variables.
-fn split_pipeline(pipeline: &str, variable: impl Fn(&str) -> String) -> Vec<Vec<String>> {
-    let mut commands = vec![Vec::new()];
-    let mut word: Option<String> = None;
-    let mut characters = pipeline.chars().peekable();
-    let mut quote = None;
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (None, ' ' | '\n') => commands.last_mut().expect("a command").extend(word.take()),
-            (None, '|') => {
-                commands.last_mut().expect("a command").extend(word.take());
-                commands.push(Vec::new());
-            }
-            (None, '\'' | '"') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (Some(open), close) if open == close => quote = None,
-            (Some('"') | None, '\\') => {
-                word.get_or_insert_default().extend(characters.next());
-            }
-            (Some('"') | None, '$') => {
-                let mut name = String::new();
-                while let Some(next) =
-                    characters.next_if(|next| next.is_ascii_alphanumeric() || *next == '_')
-                {
-                    name.push(next);
-                }
-                word.get_or_insert_default().push_str(&variable(&name));
-            }
-            (_, other) => word.get_or_insert_default().push(other),
-        }
-    }
-    commands.last_mut().expect("a command").extend(word);
-    commands
 }
