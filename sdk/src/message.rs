@@ -114,10 +114,10 @@ impl MessageChannel {
     /// # Errors
     ///
     /// Returns the error of the last attempt, or an earlier one that leaves the outcome unknown.
-    pub async fn send<T>(
+    pub async fn send<T: Send>(
         &self,
         message: Message<'_>,
-        decode: impl Fn(RawResponse) -> Result<T>,
+        decode: impl FnMut(RawResponse) -> Result<T> + Send,
     ) -> Result<T> {
         // The base URL is already the endpoint's complete URL.
         let request = Request::raw(Some(OPERATION), OPERATION.method(), String::new());

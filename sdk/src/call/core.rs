@@ -18,6 +18,7 @@ use super::credentials::Credentials;
 use super::deadline::{Deadline, NoResponse, exchange};
 use super::options::CallOptions;
 use super::price::EstimateCache;
+use super::progress::already_ended;
 use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
 use super::request::Request;
@@ -34,6 +35,9 @@ use crate::observe::trace;
 use crate::observe::{JournalFailure, Observer};
 use crate::polling::JobPolls;
 use crate::transport::{ResponseFuture, Transport, TransportError};
+
+/// Decodes a response, and keeps the value for whoever sends the request.
+type Decode<'a> = dyn FnMut(RawResponse) -> Result<()> + Send + 'a;
 
 /// The largest response body that is read. Artifacts are not read this way.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -109,14 +113,31 @@ impl Core {
     }
 
     /// Sends the request until it succeeds or must not be retried, and decodes the response.
-    pub(crate) async fn execute<T>(
+    pub(crate) async fn execute<T: Send>(
         &self,
         request: &Request,
         options: &CallOptions,
         deadline: &Deadline,
         intent: Option<&ActiveIntent>,
-        decode: impl Fn(RawResponse) -> Result<T>,
+        mut decode: impl FnMut(RawResponse) -> Result<T> + Send,
     ) -> Result<T> {
+        let mut value = None;
+        let mut decode = |response| Ok(value = Some(decode(response)?));
+        self.send_until_final(request, options, deadline, intent, &mut decode).await?;
+        // What succeeds was decoded.
+        value.ok_or_else(already_ended)
+    }
+
+    /// Sends a request until it can be decoded or must not be retried. This is not generic, as a program
+    /// would contain it for every type of a response.
+    async fn send_until_final(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+        deadline: &Deadline,
+        intent: Option<&ActiveIntent>,
+        decode: &mut Decode<'_>,
+    ) -> Result<()> {
         let max_retries = options.max_retries.unwrap_or(self.retry.max_retries);
         let resource = options.resource.as_ref();
         let observers = &self.observers;
@@ -124,7 +145,7 @@ impl Core {
             ObservedCall::start(observers, &self.base_url, request, resource, max_retries);
         let span = call.span();
         let limits = (max_retries, options.is_of_batch);
-        let sending = self.send_until_final(request, deadline, limits, intent, &mut call, decode);
+        let sending = self.send_attempts(request, deadline, limits, intent, &mut call, decode);
         let result = sending.instrument(span).await;
         call.finish(result.as_ref().err());
         result
@@ -144,15 +165,15 @@ impl Core {
         }
     }
 
-    async fn send_until_final<T>(
+    async fn send_attempts(
         &self,
         request: &Request,
         deadline: &Deadline,
         (max_retries, is_of_batch): (u32, bool),
         intent: Option<&ActiveIntent>,
         call: &mut ObservedCall<'_>,
-        decode: impl Fn(RawResponse) -> Result<T>,
-    ) -> Result<T> {
+        decode: &mut Decode<'_>,
+    ) -> Result<()> {
         let mut retries = 0;
         let mut ambiguous_error = None;
         let mut may_replace_key = true;
@@ -165,14 +186,14 @@ impl Core {
             // allocators are slower above it.
             let sending = self.send_once(request, deadline, intent, call, &mut attempt, &mut key);
             let outcome = Box::pin(sending).await;
-            let mut error = match outcome.map(|response| response.and_then(&decode)) {
-                Some(Ok(value)) => {
+            let mut error = match outcome.map(|response| response.and_then(&mut *decode)) {
+                Some(Ok(())) => {
                     call.end_attempt(&attempt, None, None);
                     self.retry_budget.refund();
-                    return Ok(value);
+                    return Ok(());
                 }
                 Some(Err(error)) => {
-                    without_key(error, key.as_ref(), &decode).with_base_url(self.base_url.as_str())
+                    without_key(error, key.as_ref(), decode).with_base_url(self.base_url.as_str())
                 }
                 None => {
                     let sent = attempt.sent || ambiguous_error.is_some();
@@ -426,11 +447,7 @@ async fn receive(sending: ResponseFuture) -> Result<RawResponse> {
 
 /// Returns the error without the API key of the request, which a proxy's page may repeat. It is the
 /// error of the response without the key, so that none of what it quotes cuts the key in two.
-fn without_key<T>(
-    error: Error,
-    key: Option<&HeaderValue>,
-    decode: impl Fn(RawResponse) -> Result<T>,
-) -> Error {
+fn without_key(error: Error, key: Option<&HeaderValue>, decode: &mut Decode<'_>) -> Error {
     let response = key.zip(error.response());
     let redacted = response.and_then(|(key, response)| response.without_key(key));
     match redacted.map(decode) {

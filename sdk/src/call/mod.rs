@@ -312,8 +312,7 @@ impl<T> Call<T> {
             if let Some((functions, journal)) = submit {
                 let resource = options.resource.clone();
                 let submit = JournaledSubmit { core, journal, request, options, functions, decode };
-                // Boxed, as most calls are not submits with a journal.
-                let submitted = Box::pin(submit.run(&deadline)).await;
+                let submitted = (functions.run)(submit, deadline).await;
                 let (value, response) = submitted.map_err(|error| about(error, &resource))?;
                 return Ok(output(value, response));
             }

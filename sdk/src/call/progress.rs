@@ -61,7 +61,7 @@ impl<T: Send + 'static> Future for Call<T> {
     }
 }
 
-impl<R> CallState<R> {
+impl<R: 'static> CallState<R> {
     /// Polls the task of a call that was started.
     fn poll(
         &mut self,

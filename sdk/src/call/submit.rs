@@ -1,5 +1,6 @@
 //! Submits through a journal, and the functions that handle their results.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,8 +33,13 @@ pub(crate) struct DecodeContext<'a> {
 
 pub(crate) type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 
+/// A submit under way, with its value and its response.
+pub(crate) type Submitting<T> = Pin<Box<dyn Future<Output = Result<(T, RawResponse)>> + Send>>;
+
 /// The functions with which a journal handles the result of a submit.
 pub(crate) struct SubmitFunctions<T> {
+    /// Is [`JournaledSubmit::run`]: calls that are not submits do not contain it.
+    pub(crate) run: fn(JournaledSubmit<T>, Deadline) -> Submitting<T>,
     pub(crate) kind: ResourceKind,
     /// Returns what the service accepted.
     pub(crate) receipt: fn(&T) -> Receipt,
@@ -61,9 +67,10 @@ pub(crate) struct JournaledSubmit<T> {
     pub(crate) decode: Decoder<T>,
 }
 
-impl<T> JournaledSubmit<T> {
+impl<T: Send> JournaledSubmit<T> {
     /// Sends the request, or returns what it made before.
-    pub(crate) async fn run(mut self, deadline: &Deadline) -> Result<(T, RawResponse)> {
+    pub(crate) async fn run(mut self, deadline: Deadline) -> Result<(T, RawResponse)> {
+        let deadline = &deadline;
         let options = self.options.submit.as_ref();
         check_submission_id(options.and_then(|it| it.submission_id.as_deref()))?;
         let at_most = options.and_then(|it| it.at_most);

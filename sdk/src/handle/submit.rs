@@ -26,6 +26,7 @@ impl<R: Resource> Call<Handle<R>> {
 
     fn submit_request(core: &Arc<Core>, request: Result<Request>) -> Self {
         Self::with_decoder(core, request, decode_handle).with_submit_functions(SubmitFunctions {
+            run: |submit, deadline| Box::pin(submit.run(deadline)),
             kind: R::JOURNAL_KIND,
             receipt: |handle| Receipt {
                 kind: R::JOURNAL_KIND,
