@@ -6,9 +6,13 @@ use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 use crate::args::Global;
-use crate::error::Failure;
+use crate::commands::{
+    account, agent, api, avatar, batch, catalog, format, history, job, media, mock, model,
+    operations, pricing, queue, run, schema, top_up, usage, webhook,
+};
+use crate::error::Result;
 use crate::session::Session;
-use crate::{commands, completion, help, setup, version};
+use crate::{completion, help, setup, version};
 
 /// Generate images, videos and music, and run agents
 #[derive(Debug, Parser)]
@@ -25,57 +29,57 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Generate images
     #[command(subcommand)]
-    Image(Deferred<commands::media::Image>),
+    Image(Deferred<media::Image>),
     /// Generate videos
     #[command(subcommand)]
-    Video(Deferred<commands::media::Video>),
+    Video(Deferred<media::Video>),
     /// Generate music
     #[command(subcommand)]
-    Music(Deferred<commands::media::Music>),
+    Music(Deferred<media::Music>),
     /// Generate avatars, and videos in which they speak
     #[command(subcommand)]
-    Avatar(Deferred<commands::avatar::Avatar>),
+    Avatar(Deferred<avatar::Avatar>),
     /// List and show avatar videos
     #[command(subcommand)]
-    AvatarVideo(Deferred<commands::avatar::AvatarVideo>),
+    AvatarVideo(Deferred<avatar::AvatarVideo>),
     /// Create previews of avatar videos
     #[command(subcommand)]
-    Preview(Deferred<commands::avatar::Preview>),
+    Preview(Deferred<avatar::Preview>),
     /// Add captions to videos
     #[command(subcommand)]
-    Caption(Deferred<commands::media::Caption>),
+    Caption(Deferred<media::Caption>),
     /// List and run Actions (scheduled agent tasks)
     #[command(subcommand)]
-    Action(Deferred<commands::agent::ActionCommand>),
+    Action(Deferred<agent::ActionCommand>),
     /// List and run Formats (reusable agent recipes), singly or in bulk
     #[command(subcommand)]
-    Format(Deferred<commands::format::FormatCommand>),
+    Format(Deferred<format::FormatCommand>),
     /// Run the agent with an instruction
     #[command(subcommand)]
-    Agent(Deferred<commands::agent::Agent>),
+    Agent(Deferred<agent::Agent>),
     /// Show, wait for, download and cancel runs of agents
     #[command(subcommand)]
-    Run(Deferred<commands::run::Run>),
+    Run(Deferred<run::Run>),
     /// Show and wait for bulk queues of Format runs
     #[command(subcommand)]
-    Queue(Deferred<commands::queue::Queue>),
+    Queue(Deferred<queue::Queue>),
     /// Run a file of requests, and resume it after interruptions
     #[command(subcommand)]
-    Batch(Deferred<commands::batch::Batch>),
+    Batch(Deferred<batch::Batch>),
     /// List, show, watch, wait for, download and cancel jobs
     #[command(subcommand)]
-    Job(Deferred<commands::job::Job>),
+    Job(Deferred<job::Job>),
     /// List and show models, or run a compatibility alias
     #[command(subcommand)]
-    Model(Deferred<commands::model::Model>),
+    Model(Deferred<model::Model>),
     /// Show prices in US dollars
     #[command(subcommand)]
-    Pricing(Deferred<commands::pricing::Pricing>),
+    Pricing(Deferred<pricing::Pricing>),
     /// Estimate the price of an image or video
-    Estimate(Box<commands::pricing::Estimate>),
+    Estimate(Box<pricing::Estimate>),
     /// Add funds to the balance
     #[command(subcommand)]
-    TopUp(Deferred<commands::top_up::TopUp>),
+    TopUp(Deferred<top_up::TopUp>),
     /// Show the workspace, scopes and limits of the API key
     Me,
     /// Show the available balance
@@ -84,37 +88,37 @@ pub(crate) enum Command {
     ///
     /// Totals and charts are computed from the newest 1000 ledger entries, or from as many as --limit
     /// or --all say.
-    Usage(commands::usage::Usage),
+    Usage(usage::Usage),
     /// Show the catalog of the developer surface (no key)
     Catalog,
     /// List and pick background music (no key)
     #[command(subcommand)]
-    Bgm(Deferred<commands::catalog::Bgm>),
+    Bgm(Deferred<catalog::Bgm>),
     /// Search trending videos
     #[command(subcommand)]
-    Trending(Deferred<commands::catalog::Trending>),
+    Trending(Deferred<catalog::Trending>),
     /// Check whether the developer surface is up (no key)
     Health,
     /// Receive, verify, sign and test webhooks
     #[command(subcommand)]
-    Webhook(Deferred<commands::webhook::Webhook>),
+    Webhook(Deferred<webhook::Webhook>),
     /// List, call and serve tools over MCP
     #[cfg(feature = "mcp")]
     #[command(subcommand)]
-    Mcp(Deferred<commands::mcp::Mcp>),
+    Mcp(Deferred<crate::commands::mcp::Mcp>),
     /// List requests submitted from this machine, newest first
     ///
     /// Batches are not among them: they have a journal of their own, which `svc batch status MANIFEST`
     /// shows. The label is the first 40 characters of the prompt or instruction; where SVC_NO_LABELS is
     /// set, the journal keeps none.
-    History(commands::history::History),
+    History(history::History),
     /// Fetch the service's OpenAPI schema, or compare it (no key)
     #[command(subcommand)]
-    Schema(Deferred<commands::schema::Schema>),
+    Schema(Deferred<schema::Schema>),
     /// Send a raw API request
-    Api(commands::api::Api),
+    Api(api::Api),
     /// List API operations and the commands that call them
-    Operations(commands::operations::Operations),
+    Operations(operations::Operations),
     /// Set up URLs and API keys: ask for them, verify and store them
     Init(setup::plan::Init),
     /// Store, show and remove API keys
@@ -130,7 +134,7 @@ pub(crate) enum Command {
     Doctor,
     /// Run a local mock of the service
     #[command(subcommand)]
-    Mock(Deferred<commands::mock::Mock>),
+    Mock(Deferred<mock::Mock>),
     /// Print a shell completion script
     Completions(completion::Completions),
     /// Write the manual pages to a directory
@@ -147,8 +151,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Returns the parser, with groups of commands, examples and operations in the help. The subcommands
-/// of most commands are added by parsing.
+/// Returns the parser with its help. Most subcommands are added by parsing.
 pub(crate) fn command_line() -> clap::Command {
     help::annotate(Cli::command())
 }
@@ -159,8 +162,7 @@ pub(crate) fn full_command_line() -> clap::Command {
     root
 }
 
-/// Returns whether a command goes on when the service is not there: it waits for something that was
-/// submitted before, or downloads it, or is a batch.
+/// Such a command waits for or downloads what was submitted before, or is a batch.
 pub(crate) fn waits_for_service(matches: &ArgMatches) -> bool {
     let group = matches.subcommand();
     let verb = group.and_then(|(_, matches)| matches.subcommand_name());
@@ -170,60 +172,46 @@ pub(crate) fn waits_for_service(matches: &ArgMatches) -> bool {
     }
 }
 
-/// Runs a command.
-///
 /// Each future is boxed: inline, their sizes would add up in this one.
-pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failure> {
-    let running: Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> = match command {
-        Command::Image(Deferred(image)) => Box::pin(commands::media::image(session, image)),
-        Command::Video(Deferred(video)) => Box::pin(commands::media::video(session, video)),
-        Command::Music(Deferred(music)) => Box::pin(commands::media::music(session, music)),
-        Command::Avatar(Deferred(avatar)) => Box::pin(commands::avatar::avatar(session, avatar)),
-        Command::AvatarVideo(Deferred(video)) => {
-            Box::pin(commands::avatar::avatar_video(session, video))
-        }
-        Command::Preview(Deferred(preview)) => {
-            Box::pin(commands::avatar::preview(session, preview))
-        }
-        Command::Caption(Deferred(caption)) => Box::pin(commands::media::caption(session, caption)),
-        Command::Action(Deferred(action)) => Box::pin(commands::agent::action(session, action)),
-        Command::Format(Deferred(format)) => Box::pin(commands::format::run(session, format)),
-        Command::Agent(Deferred(agent)) => Box::pin(commands::agent::agent(session, agent)),
-        Command::Run(Deferred(run)) => Box::pin(commands::run::run(session, run)),
-        Command::Queue(Deferred(queue)) => Box::pin(commands::queue::run(session, queue)),
-        Command::Batch(Deferred(batch)) => Box::pin(commands::batch::run(session, batch)),
-        Command::Me => Box::pin(commands::account::me(session)),
-        Command::Balance => Box::pin(commands::account::balance(session)),
-        Command::Usage(usage) => {
-            Box::pin(async move { commands::usage::run(session, &usage).await })
-        }
-        Command::Catalog => Box::pin(commands::account::catalog(session)),
-        Command::Bgm(Deferred(bgm)) => Box::pin(commands::catalog::bgm(session, bgm)),
-        Command::Trending(Deferred(videos)) => {
-            Box::pin(commands::catalog::trending(session, videos))
-        }
-        Command::Health => Box::pin(commands::account::health(session)),
-        Command::Job(Deferred(job)) => Box::pin(commands::job::run(session, job)),
-        Command::Model(Deferred(model)) => Box::pin(commands::model::run(session, model)),
-        Command::Pricing(Deferred(pricing)) => {
-            Box::pin(commands::pricing::pricing(session, pricing))
-        }
-        Command::Estimate(estimate) => Box::pin(commands::pricing::estimate(session, *estimate)),
-        Command::TopUp(Deferred(top_up)) => Box::pin(commands::top_up::run(session, top_up)),
-        Command::Webhook(Deferred(webhook)) => Box::pin(commands::webhook::run(session, webhook)),
-        Command::Schema(Deferred(schema)) => Box::pin(commands::schema::run(session, schema)),
+pub(crate) async fn run(session: &Session, command: Command) -> Result {
+    let running: Pin<Box<dyn Future<Output = Result> + '_>> = match command {
+        Command::Image(Deferred(image)) => Box::pin(media::image(session, image)),
+        Command::Video(Deferred(video)) => Box::pin(media::video(session, video)),
+        Command::Music(Deferred(music)) => Box::pin(media::music(session, music)),
+        Command::Avatar(Deferred(avatar)) => Box::pin(avatar::avatar(session, avatar)),
+        Command::AvatarVideo(Deferred(video)) => Box::pin(avatar::avatar_video(session, video)),
+        Command::Preview(Deferred(preview)) => Box::pin(avatar::preview(session, preview)),
+        Command::Caption(Deferred(caption)) => Box::pin(media::caption(session, caption)),
+        Command::Action(Deferred(action)) => Box::pin(agent::action(session, action)),
+        Command::Format(Deferred(format)) => Box::pin(format::run(session, format)),
+        Command::Agent(Deferred(agent)) => Box::pin(agent::agent(session, agent)),
+        Command::Run(Deferred(run)) => Box::pin(run::run(session, run)),
+        Command::Queue(Deferred(queue)) => Box::pin(queue::run(session, queue)),
+        Command::Batch(Deferred(batch)) => Box::pin(batch::run(session, batch)),
+        Command::Me => Box::pin(account::me(session)),
+        Command::Balance => Box::pin(account::balance(session)),
+        Command::Usage(usage) => Box::pin(async move { usage::run(session, &usage).await }),
+        Command::Catalog => Box::pin(account::catalog(session)),
+        Command::Bgm(Deferred(bgm)) => Box::pin(catalog::bgm(session, bgm)),
+        Command::Trending(Deferred(videos)) => Box::pin(catalog::trending(session, videos)),
+        Command::Health => Box::pin(account::health(session)),
+        Command::Job(Deferred(job)) => Box::pin(job::run(session, job)),
+        Command::Model(Deferred(model)) => Box::pin(model::run(session, model)),
+        Command::Pricing(Deferred(pricing)) => Box::pin(pricing::pricing(session, pricing)),
+        Command::Estimate(estimate) => Box::pin(pricing::estimate(session, *estimate)),
+        Command::TopUp(Deferred(top_up)) => Box::pin(top_up::run(session, top_up)),
+        Command::Webhook(Deferred(webhook)) => Box::pin(webhook::run(session, webhook)),
+        Command::Schema(Deferred(schema)) => Box::pin(schema::run(session, schema)),
         #[cfg(feature = "mcp")]
-        Command::Mcp(Deferred(mcp)) => Box::pin(commands::mcp::run(session, mcp)),
-        Command::Api(api) => Box::pin(commands::api::run(session, api)),
+        Command::Mcp(Deferred(mcp)) => Box::pin(crate::commands::mcp::run(session, mcp)),
+        Command::Api(api) => Box::pin(api::run(session, api)),
         Command::Init(init) => Box::pin(setup::init::init(session, init)),
         Command::Doctor => Box::pin(setup::doctor::doctor(session)),
         Command::Auth(Deferred(auth)) => Box::pin(setup::auth::auth(session, auth)),
-        Command::Mock(Deferred(mock)) => Box::pin(commands::mock::run(session, mock)),
-        Command::History(history) => {
-            Box::pin(async move { commands::history::run(session, &history).await })
-        }
+        Command::Mock(Deferred(mock)) => Box::pin(mock::run(session, mock)),
+        Command::History(history) => Box::pin(async move { history::run(session, &history).await }),
         Command::Profile(Deferred(profile)) => Box::pin(setup::profile::profile(session, profile)),
-        Command::Operations(operations) => return commands::operations::run(session, &operations),
+        Command::Operations(operations) => return operations::run(session, &operations),
         Command::Config(Deferred(config)) => return setup::config::config(session, &config),
         Command::Completions(completions) => {
             return completion::print_script(session, &completions);
@@ -236,8 +224,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
     running.await
 }
 
-/// The subcommands of a command, which are added to the parser when it reaches that command. Most of
-/// the time that `svc` needs to start would otherwise be spent on the options of other commands.
+/// The subcommands of a command, which are added when it is parsed, so that `svc` starts fast.
 #[derive(Debug)]
 pub(crate) struct Deferred<T>(pub(crate) T);
 

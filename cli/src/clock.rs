@@ -5,14 +5,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use svc_sdk::types::IdempotencyKey;
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// Returns the time on a clock that never goes back.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn monotonic() -> tokio::time::Instant {
     tokio::time::Instant::now()
@@ -41,14 +40,14 @@ pub(crate) fn format_duration(duration: Duration) -> String {
     }
 }
 
-pub(crate) fn random_hex(bytes: usize) -> Result<String, Failure> {
+pub(crate) fn random_hex(bytes: usize) -> Result<String> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random)
         .map_err(|error| Failure::other(format!("cannot get random bytes: {error}")))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-pub(crate) fn idempotency_key() -> Result<IdempotencyKey, Failure> {
+pub(crate) fn idempotency_key() -> Result<IdempotencyKey> {
     random_hex(16)?
         .parse()
         .map_err(|error: svc_sdk::types::InvalidField| Failure::other(error.to_string()))

@@ -7,11 +7,11 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::text::json_error;
 
 /// Reads `TEXT`, `@FILE`, or `-` for standard input. `@@TEXT` is text that starts with `@`.
-pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
+pub(crate) fn read_text(flag: &str, given: &str) -> Result<String> {
     let bytes = match given.strip_prefix('@') {
         Some(rest) if rest.starts_with('@') => return Ok(rest.to_owned()),
         Some(path) => read_file(flag, Path::new(path))?,
@@ -25,7 +25,7 @@ pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
+pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value> {
     let text = read_text(flag, given)?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::usage(format!("{flag} is not valid JSON: {}", json_error(&error)))
@@ -33,14 +33,14 @@ pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
 }
 
 /// Reads a JSON value: inline if it is one or starts as one, `@FILE`, `FILE`, or `-` for standard input.
-pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failure> {
+pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value> {
     let is_file = !given.trim_start().starts_with(['{', '[', '@'])
         && given != "-"
         && serde_json::from_str::<IgnoredAny>(given).is_err();
     if is_file { read_json(flag, &format!("@{given}")) } else { read_json(flag, given) }
 }
 
-pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>> {
     let read = if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
@@ -50,7 +50,7 @@ pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     read.map_err(|error| Failure::usage(format!("{flag}: cannot read {}: {error}", path.display())))
 }
 
-pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
+pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Result {
     let mut readers = given.iter().filter(|(_, value)| *value == Some("-"));
     match (readers.next(), readers.next()) {
         (Some((one, _)), Some((other, _))) => {

@@ -14,7 +14,6 @@ use crate::error::Exit;
 pub(crate) enum Interrupt {
     CtrlC,
     Terminate,
-    /// SIGHUP: the terminal is gone.
     HangUp,
 }
 
@@ -145,10 +144,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: match is_hang_up_ignored() {
-                true => None,
-                false => Some(signal(SignalKind::hangup())?),
-            },
+            hang_up: if is_hang_up_ignored() { None } else { Some(signal(SignalKind::hangup())?) },
         })
     }
 

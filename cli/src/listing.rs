@@ -9,10 +9,14 @@ use svc_sdk::Call;
 use svc_sdk::types::Page;
 
 use crate::args::{ListArgs, PageArgs};
-use crate::error::{Failure, SuggestedCommand, Suggestion};
+use crate::error::{Failure, Result, SuggestedCommand, Suggestion};
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, Printer, Table};
 use crate::session::Session;
+
+pub(crate) trait Listed: DeserializeOwned + Serialize + Send + Unpin + 'static {}
+
+impl<T: DeserializeOwned + Serialize + Send + Unpin + 'static> Listed for T {}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'a> {
@@ -28,16 +32,8 @@ pub(crate) struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
-        let max_items = args.page.max_items();
-        Self {
-            session,
-            args,
-            nouns,
-            max_items,
-            is_page_size_sent: true,
-            is_streamed: false,
-            kind: None,
-        }
+        let (max_items, is_page_size_sent) = (args.page.max_items(), true);
+        Self { session, args, nouns, max_items, is_page_size_sent, is_streamed: false, kind: None }
     }
 
     pub(crate) fn of(mut self, kind: ObjectKind) -> Self {
@@ -56,25 +52,19 @@ impl<'a> Listing<'a> {
         self
     }
 
-    pub(crate) async fn print<T>(
+    pub(crate) async fn print<T: Listed>(
         self,
         call: impl Fn() -> Call<Page<T>>,
         table: impl FnOnce(&[T]) -> Table,
-    ) -> Result<(), Failure>
-    where
-        T: DeserializeOwned + Serialize + Send + Unpin + 'static,
-    {
+    ) -> Result {
         self.print_joined(&[&call], table).await
     }
 
-    pub(crate) async fn print_joined<T>(
+    pub(crate) async fn print_joined<T: Listed>(
         mut self,
         calls: &[&dyn Fn() -> Call<Page<T>>],
         table: impl FnOnce(&[T]) -> Table,
-    ) -> Result<(), Failure>
-    where
-        T: DeserializeOwned + Serialize + Send + Unpin + 'static,
-    {
+    ) -> Result {
         let printer = &self.session.printer;
         let streams = printer.prints_lines();
         self.is_streamed = streams;
@@ -114,20 +104,17 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    fn print_json<T: Serialize>(&self, items: &[T]) -> Result<(), Failure> {
+    fn print_json<T: Serialize>(&self, items: &[T]) -> Result {
         let printer = &self.session.printer;
         let Some(kind) = self.kind else { return printer.print_list(items, |_| Table::default()) };
         let shown: Vec<_> = items.iter().map(|item| Shown::new(kind, item)).collect();
         printer.print_list(&shown, |_| Table::default())
     }
 
-    pub(crate) async fn collect<T>(
+    pub(crate) async fn collect<T: Listed>(
         self,
         call: impl Fn() -> Call<Page<T>>,
-    ) -> Result<(Vec<ListItem<T>>, Continuation), Failure>
-    where
-        T: DeserializeOwned + Send + Unpin + 'static,
-    {
+    ) -> Result<(Vec<ListItem<T>>, Continuation)> {
         let mut items = Vec::new();
         let continuation = self
             .read(&[&call], |page| {
@@ -138,14 +125,11 @@ impl<'a> Listing<'a> {
         Ok((items, continuation))
     }
 
-    async fn read<T>(
+    async fn read<T: Listed>(
         mut self,
         calls: &[&dyn Fn() -> Call<Page<T>>],
-        mut on_page: impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
-    ) -> Result<Continuation, Failure>
-    where
-        T: DeserializeOwned + Send + Unpin + 'static,
-    {
+        mut on_page: impl FnMut(Vec<ListItem<T>>) -> Result,
+    ) -> Result<Continuation> {
         let mut calls = calls.iter().peekable();
         let is_joined = calls.len() > 1;
         while let Some(call) = calls.next() {
@@ -166,14 +150,11 @@ impl<'a> Listing<'a> {
         self.max_items == Some(0)
     }
 
-    async fn read_pages<T>(
+    async fn read_pages<T: Listed>(
         &mut self,
         call: impl Fn() -> Call<Page<T>>,
-        on_page: &mut impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
-    ) -> Result<Continuation, Failure>
-    where
-        T: DeserializeOwned + Send + Unpin + 'static,
-    {
+        on_page: &mut impl FnMut(Vec<ListItem<T>>) -> Result,
+    ) -> Result<Continuation> {
         let mut cursor = self.args.page.cursor.clone();
         let mut seen: HashSet<String> = cursor.iter().cloned().collect();
         let mut is_first = true;
@@ -279,7 +260,7 @@ pub(crate) fn select<T>(
     page: &PageArgs,
     max_items: Option<u64>,
     key: impl Fn(&T) -> &str,
-) -> Result<(Vec<T>, Continuation), Failure> {
+) -> Result<(Vec<T>, Continuation)> {
     if let Some(cursor) = &page.cursor {
         let position = items.iter().position(|item| key(item) == cursor);
         let position = position.ok_or_else(|| {

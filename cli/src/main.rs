@@ -103,8 +103,7 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Prints the failure of a command. If a read failed only because its response lacks expected
-/// fields, prints the response instead.
+/// Prints instead a response that only lacks expected fields.
 fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> Exit {
     let root = cli::full_command_line();
     let (command, path) = help::given_command(&root, matches);
@@ -141,8 +140,7 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
     failure.exit()
 }
 
-/// Prints help to standard output, and usage errors to standard error: as JSON if the arguments
-/// request it.
+/// Help goes to standard output, and usage errors to standard error, as JSON if asked for.
 fn report_usage_error(error: &clap::Error, arguments: &[String]) -> Exit {
     let color = requested_color(arguments);
     if !error.use_stderr() {
@@ -161,8 +159,7 @@ fn report_usage_error(error: &clap::Error, arguments: &[String]) -> Exit {
     Exit::Usage
 }
 
-/// Returns the text of help or of a usage error. The parser would not decide about colors as the
-/// printer does.
+/// The parser would not decide about colors as the printer does.
 fn styled_text(error: &clap::Error, is_colored: bool) -> String {
     let text = error.render();
     let text = if is_colored { text.ansi().to_string() } else { text.to_string() };

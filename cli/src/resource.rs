@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The outcome of a submit, as it was reported to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
@@ -64,7 +63,6 @@ pub(crate) enum ResourceId {
 }
 
 impl ResourceId {
-    /// Returns the noun in messages, such as `job`.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {
             Self::Job(_) => "job",
@@ -74,7 +72,6 @@ impl ResourceId {
         }
     }
 
-    /// Returns the name of the JSON field, such as `job_id`.
     pub(crate) const fn field(&self) -> &'static str {
         match self {
             Self::Job(_) => "job_id",

@@ -1,10 +1,9 @@
 //! The session of a command: the printer, the configuration and the clients.
 
-mod connect_retry;
 mod explain;
 mod keys;
 mod sandbox;
-mod slow_request;
+mod transports;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -16,14 +15,13 @@ use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
 use crate::config::{ConfiguredKey, Environment, Settings, config_file, state_dir};
-use crate::error::{ClientCode, Exit, Failure, SuggestedCommand, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, Result, SuggestedCommand, Suggestion};
 use crate::interrupt::Interrupts;
 use crate::journal::{self, Entry, Submissions, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
 use crate::resource::{Outcome, ResourceId};
-use crate::session::connect_retry::ConnectRetry;
 use crate::session::sandbox::Sandbox;
-use crate::session::slow_request::SlowRequestNote;
+use crate::session::transports::{ConnectRetry, SlowRequestNote};
 
 pub(crate) use crate::session::sandbox::EMPTY_SANDBOX;
 
@@ -72,7 +70,7 @@ impl McpAccess {
 }
 
 impl Session {
-    pub(crate) fn new(global: Global) -> Result<Self, Failure> {
+    pub(crate) fn new(global: Global) -> Result<Self> {
         let session = Self::without_logging(global)?;
         let process = Environment::from_process();
         let filter = LogFilter::new(session.global.verbose, process.get(LOG_VARIABLE))?;
@@ -81,7 +79,7 @@ impl Session {
     }
 
     /// Creates a session that logs nothing by itself, such as that of a completion.
-    pub(crate) fn without_logging(global: Global) -> Result<Self, Failure> {
+    pub(crate) fn without_logging(global: Global) -> Result<Self> {
         let printer = Printer::new(&PrinterOptions {
             format: global.output,
             jq: global.jq.as_deref(),
@@ -111,7 +109,7 @@ impl Session {
     }
 
     /// Returns the settings, which are loaded on first use.
-    pub(crate) fn settings(&self) -> Result<&Settings, Failure> {
+    pub(crate) fn settings(&self) -> Result<&Settings> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
         }
@@ -131,12 +129,8 @@ impl Session {
         self.global.sandbox
     }
 
-    /// Returns the surface to use: the requested one, or else the open surface, unless only the
-    /// developer surface has a URL. A missing API key does not change the surface.
-    pub(crate) fn surface(
-        &self,
-        requested: Option<SurfaceChoice>,
-    ) -> Result<SurfaceChoice, Failure> {
+    /// Takes the open surface, unless another is requested or only the other one has a URL.
+    pub(crate) fn surface(&self, requested: Option<SurfaceChoice>) -> Result<SurfaceChoice> {
         match requested {
             Some(surface) => Ok(surface),
             None if self.is_sandbox() => Ok(SurfaceChoice::Open),
@@ -151,14 +145,14 @@ impl Session {
         }
     }
 
-    pub(crate) fn access<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
+    pub(crate) fn access<S: ClientSurface>(&self) -> Result<Access<S>> {
         self.access_by(|builder| builder)
     }
 
     pub(crate) fn access_by<S: ClientSurface>(
         &self,
         configure: impl FnOnce(ClientBuilder<S>) -> ClientBuilder<S>,
-    ) -> Result<Access<S>, Failure> {
+    ) -> Result<Access<S>> {
         let surface = surface_choice::<S>();
         let base_url = self.base_url(surface)?;
         let key = self.key(surface, &base_url)?.ok_or_else(|| {
@@ -176,7 +170,7 @@ impl Session {
     }
 
     /// Returns a client with an API key if there is one, for operations that need none.
-    pub(crate) fn access_without_key<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
+    pub(crate) fn access_without_key<S: ClientSurface>(&self) -> Result<Access<S>> {
         let base_url = self.base_url(surface_choice::<S>())?;
         let key = self.key(surface_choice::<S>(), &base_url)?;
         self.access_with(base_url, key.as_ref())
@@ -186,7 +180,7 @@ impl Session {
         &self,
         base_url: String,
         key: Option<&ApiKey>,
-    ) -> Result<Access<S>, Failure> {
+    ) -> Result<Access<S>> {
         self.configured(base_url, key, |builder| builder)
     }
 
@@ -195,7 +189,7 @@ impl Session {
         base_url: String,
         key: Option<&ApiKey>,
         configure: impl FnOnce(ClientBuilder<S>) -> ClientBuilder<S>,
-    ) -> Result<Access<S>, Failure> {
+    ) -> Result<Access<S>> {
         self.record_url(surface_choice::<S>(), &base_url);
         let mut builder = Client::<S>::builder()
             .base_url(base_url.clone())
@@ -229,14 +223,14 @@ impl Session {
     }
 
     #[cfg(feature = "mcp")]
-    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess, Failure> {
+    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess> {
         let (url, surface) = (self.mcp_url(flag)?, SurfaceChoice::Developer);
         let key = self.key(surface, &url)?.ok_or_else(|| missing_key(surface))?;
         Ok(self.mcp_with(url, key))
     }
 
     #[cfg(feature = "mcp")]
-    pub(crate) fn mcp_url(&self, flag: Option<&str>) -> Result<String, Failure> {
+    pub(crate) fn mcp_url(&self, flag: Option<&str>) -> Result<String> {
         if self.is_sandbox() {
             return Ok(self.sandbox().mcp_url());
         }
@@ -266,7 +260,7 @@ impl Session {
         McpAccess { builder, url, key_fingerprint }
     }
 
-    pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String, Failure> {
+    pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String> {
         if let Some(owner) = flag {
             return Ok(owner.to_owned());
         }
@@ -283,15 +277,12 @@ impl Session {
 
     /// Returns the folder of the journal, or `None` in the sandbox.
     #[cfg(feature = "mcp")]
-    pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>, Failure> {
+    pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>> {
         if self.is_sandbox() { Ok(None) } else { state_dir(&self.environment).map(Some) }
     }
 
     /// Opens the journal of submits, or returns `None` if this one is not recorded.
-    pub(crate) async fn submissions(
-        &self,
-        args: JournalArgs,
-    ) -> Result<Option<Submissions>, Failure> {
+    pub(crate) async fn submissions(&self, args: JournalArgs) -> Result<Option<Submissions>> {
         if args.no_journal || self.is_sandbox() {
             return Ok(None);
         }
@@ -300,16 +291,14 @@ impl Session {
     }
 
     /// Returns what this machine has submitted, newest first.
-    pub(crate) async fn submitted(&self) -> Result<Vec<Entry>, Failure> {
+    pub(crate) async fn submitted(&self) -> Result<Vec<Entry>> {
         match self.is_sandbox() {
             true => Ok(Vec::new()),
             false => journal::entries(&state_dir(&self.environment)?).await,
         }
     }
 
-    /// Closes the open intent of a resource, if the outcome is known.
-    ///
-    /// The outcome has been reported, so the submit command does not need to resume the resource.
+    /// Closes the intent of a resource whose outcome is known and was reported.
     pub(crate) async fn close_intent(
         &self,
         base_url: &str,
@@ -324,11 +313,7 @@ impl Session {
     }
 
     /// Records what a person found out of a request whose outcome is unknown: what it made, or nothing.
-    pub(crate) async fn settle(
-        &self,
-        entry: &Entry,
-        made: Option<&ResourceId>,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn settle(&self, entry: &Entry, made: Option<&ResourceId>) -> Result {
         journal::settle(&state_dir(&self.environment)?, entry, made).await
     }
 
@@ -352,9 +337,8 @@ impl Session {
         self.interrupts.report_with(self.printer.interrupt_report());
     }
 
-    /// Asks for confirmation on the terminal. `nothing_done` ends the message of everything except `y`
-    /// and `yes`.
-    pub(crate) async fn confirm(&self, question: &str, nothing_done: &str) -> Result<(), Failure> {
+    /// `nothing_done` ends the message of everything except `y` and `yes`.
+    pub(crate) async fn confirm(&self, question: &str, nothing_done: &str) -> Result {
         let question = question.to_owned();
         // It is asked on another thread once Ctrl-C is handled here.
         let asked =
@@ -385,7 +369,7 @@ impl Session {
     pub(crate) async fn send<T, E: Into<Failure>>(
         &self,
         request: impl IntoFuture<Output = Result<T, E>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         tokio::select! {
             biased;
             sent = request.into_future() => sent.map_err(Into::into),
@@ -425,7 +409,7 @@ impl Session {
     }
 
     /// Checks that a command about the configuration is not run in the sandbox, which has none.
-    pub(crate) fn check_is_configurable(&self, command: &str) -> Result<(), Failure> {
+    pub(crate) fn check_is_configurable(&self, command: &str) -> Result {
         match self.is_sandbox() {
             false => Ok(()),
             true => Err(Failure::usage(format!(
@@ -443,7 +427,7 @@ impl Session {
         Some(RetryPolicy::default().max_retries(retries))
     }
 
-    pub(crate) fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {
+    pub(crate) fn base_url(&self, surface: SurfaceChoice) -> Result<String> {
         if self.is_sandbox() {
             return Ok(self.sandbox().base_url(surface));
         }

@@ -39,8 +39,7 @@ pub(crate) fn check_integers(json: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether text may have characters beyond ASCII: unless the locale is `C`, or has another encoding
-/// than UTF-8.
+/// Not if the locale is `C`, or has another encoding than UTF-8.
 pub(crate) fn is_unicode() -> bool {
     static IS_UNICODE: LazyLock<bool> = LazyLock::new(|| {
         let variables = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
@@ -147,8 +146,7 @@ pub(crate) fn escape_json(json: &str) -> String {
     out
 }
 
-/// Returns whether a character is a control character (C0, DEL, C1), or changes the direction of
-/// text, or is invisible.
+/// Control characters (C0, DEL, C1), those that change the direction of text, and invisible ones.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -166,7 +164,6 @@ pub(crate) fn shell_quote(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a number with its noun: `1 item`, `3 items`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use crate::error::Failure;
+use crate::error::Result;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -23,7 +23,6 @@ struct Version {
     features: Vec<&'static str>,
 }
 
-/// Returns the date of the commit, such as `2026-11-22`.
 pub(crate) fn date() -> String {
     let date = env!("SVC_EPOCH").parse().ok().and_then(|at| jiff::Timestamp::from_second(at).ok());
     date.map_or_else(|| "unknown".to_owned(), |date| date.strftime("%F").to_string())
@@ -39,7 +38,7 @@ fn version() -> Version {
     }
 }
 
-pub(crate) fn print(session: &Session) -> Result<(), Failure> {
+pub(crate) fn print(session: &Session) -> Result {
     session.printer.print_item(&version(), |version| {
         let mut table = Table::key_value();
         table.field("version", Some(&version.version));

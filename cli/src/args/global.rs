@@ -87,7 +87,6 @@ pub(crate) enum SurfaceChoice {
 
 /// What the settings of a surface are called.
 pub(crate) struct SurfaceNames {
-    /// The URL in a profile.
     pub(crate) url: &'static str,
     pub(crate) url_flag: &'static str,
     pub(crate) url_variable: &'static str,

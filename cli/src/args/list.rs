@@ -68,7 +68,6 @@ impl QueryArgs {
 impl PageArgs {
     const DEFAULT_LIMIT: u64 = 50;
 
-    /// Returns the maximum number of items, or `None` for all.
     pub(crate) fn max_items(&self) -> Option<u64> {
         self.max_items_or(Some(Self::DEFAULT_LIMIT))
     }

@@ -153,7 +153,6 @@ pub(crate) struct RunCommunicationFields {
     pub(crate) communication: Option<String>,
 }
 
-/// The flag `--receipt`.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ReceiptArgs {
     /// Print the whole receipt of a completed run instead of its output alone
@@ -194,7 +193,6 @@ pub(crate) struct FormatFields {
     pub(crate) on_active_run: Option<String>,
 }
 
-/// The flag `--cap`.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct CapArg {
     /// Maximum cost of a run's generations in USD, above 0 and up to 500; a run that would exceed
@@ -233,7 +231,6 @@ impl RunKindChoice {
         }
     }
 
-    /// Returns the kind of the runs that an operation starts, by the operation's name.
     pub(crate) fn of_operation(name: &str) -> Option<Self> {
         let operation = Operation::from_name(name)?;
         if ActionRun::is_submitted_by(operation) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use crate::error::Failure;
+use crate::error::Result;
 use crate::input::check_single_stdin_reader;
 use crate::text::{check_integers, json_error};
 
@@ -114,7 +114,6 @@ fn split<'a>(text: &'a str, expected: &str) -> Result<(String, &'a str), String>
     }
 }
 
-/// The flag `--secret-file`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SecretArgs {
     /// File with the signing secrets, or - for stdin: one per line, the newest first [env:
@@ -125,7 +124,7 @@ pub(crate) struct SecretArgs {
 
 impl SecretArgs {
     /// Checks that the secrets and another file are not both read from standard input.
-    pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result<(), Failure> {
+    pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result {
         check_single_stdin_reader(&[
             ("--secret-file", self.secret_file.as_deref().and_then(Path::to_str)),
             (flag, file.and_then(Path::to_str)),
@@ -142,11 +141,8 @@ pub(crate) mod headings {
     pub(crate) const FILTERS: &str = "Filters";
     pub(crate) const PAGES: &str = "Pages";
     pub(crate) const FILES: &str = "Files";
-    /// Whether, how long, and for what to wait.
     pub(crate) const WAITING: &str = "Waiting";
     pub(crate) const COST: &str = "Cost";
-    /// What happens if the same request is submitted again.
     pub(crate) const REPETITION: &str = "Resuming and retries";
-    /// Where the request goes, and fields without a flag of their own.
     pub(crate) const REQUEST: &str = "Request";
 }

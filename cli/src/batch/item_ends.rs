@@ -16,10 +16,9 @@ use super::plan::{Index, Item, NextStep};
 use super::report::item_json;
 use super::requests::{error_json, stops_polling};
 use super::runner::{MAX_TOGETHER, Runner};
-use super::spent::Spent;
-use super::summary::DropReason;
+use super::summary::{DropReason, Spent};
 use crate::clock;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::output::values::money;
 use crate::request::pricing::has_no_price;
 
@@ -31,13 +30,12 @@ struct Ending {
 }
 
 impl Runner<'_> {
-    /// Ends an item whose job or run has ended.
     pub(super) async fn end_followed(
         &mut self,
         index: Index,
         id: String,
         mut ended: ItemResult,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         self.show_files(ended.files.as_deref().unwrap_or_default());
         let plan = self.source.clients.download.as_ref();
         if plan.is_some_and(|plan| plan.is_temporary()) {
@@ -71,7 +69,7 @@ impl Runner<'_> {
         index: Index,
         id: String,
         error: Error,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool> {
         let (is_lost, is_fatal) = (error.is_not_found(), stops_polling(&error));
         let failure = Failure::from(error);
         let mut error = error_json(&failure);
@@ -110,13 +108,7 @@ impl Runner<'_> {
         Ok(is_fatal)
     }
 
-    /// Ends an item that could not be submitted.
-    pub(super) async fn end_failed(
-        &mut self,
-        index: Index,
-        id: String,
-        error: Error,
-    ) -> Result<(), Failure> {
+    pub(super) async fn end_failed(&mut self, index: Index, id: String, error: Error) -> Result {
         let ending = self.unsubmitted(index, id).await?;
         let stops_batch = matches!(error.status(), Some(401 | 403))
             || error.is_insufficient_funds()
@@ -151,9 +143,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Reports the items of an earlier run that must not be sent again, unless that run has. Returns
-    /// them.
-    pub(super) async fn end_unrepeatable(&mut self) -> Result<HashSet<Index>, Failure> {
+    /// Reports and returns the items that must not be sent again and have not been reported.
+    pub(super) async fn end_unrepeatable(&mut self) -> Result<HashSet<Index>> {
         let source = Arc::clone(&self.source);
         let mut blocked = HashSet::new();
         for (item, index) in source.items.iter().zip(0..) {
@@ -188,7 +179,7 @@ impl Runner<'_> {
     }
 
     /// Ends the items that were not submitted or whose outcome is not known, at the end of the batch.
-    pub(super) async fn end_rest(&mut self) -> Result<(), Failure> {
+    pub(super) async fn end_rest(&mut self) -> Result {
         let source = Arc::clone(&self.source);
         let reason = self.reason;
         for (place, index) in source.order.iter().copied().enumerate() {
@@ -230,9 +221,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Ends an item that does not fit into the limit of the batch. All of them are one line of the
-    /// output.
-    fn leave_out(&mut self, ending: Ending, reason: DropReason) -> Result<(), Failure> {
+    /// All items that do not fit into the limit of the batch are one line of the output.
+    fn leave_out(&mut self, ending: Ending, reason: DropReason) -> Result {
         let Ending { index, id, entry } = ending;
         let item = self.source.item(index)?;
         // One that had been submitted before would look as if that was its end.
@@ -248,7 +238,7 @@ impl Runner<'_> {
     }
 
     /// Ends an item of which it is unknown whether it was submitted.
-    fn end_ambiguous(&mut self, ending: Ending, mut error: Value) -> Result<(), Failure> {
+    fn end_ambiguous(&mut self, ending: Ending, mut error: Value) -> Result {
         let key = ending.entry.as_ref().and_then(|entry| entry.idempotency_key.clone());
         if let Some(fields) = error.as_object_mut() {
             fields.insert("code".to_owned(), "ambiguous".into());
@@ -260,7 +250,7 @@ impl Runner<'_> {
         self.end(ending, ItemResult::error(Status::Ambiguous, None, error))
     }
 
-    fn end(&mut self, ending: Ending, result: ItemResult) -> Result<(), Failure> {
+    fn end(&mut self, ending: Ending, result: ItemResult) -> Result {
         let Ending { index, id, entry } = ending;
         let source = Arc::clone(&self.source);
         let item = source.item(index)?;
@@ -297,14 +287,13 @@ impl Runner<'_> {
         }
     }
 
-    async fn ending(&self, index: Index, id: String) -> Result<Ending, Failure> {
+    async fn ending(&self, index: Index, id: String) -> Result<Ending> {
         let entry = self.journal.find(&id).await?;
         Ok(Ending { index, id, entry })
     }
 
-    /// Returns the end of an item that was not accepted in this run. What failed in an earlier one is
-    /// not what a retry would have submitted.
-    async fn unsubmitted(&self, index: Index, id: String) -> Result<Ending, Failure> {
+    /// What failed in an earlier run is not what a retry would have submitted.
+    async fn unsubmitted(&self, index: Index, id: String) -> Result<Ending> {
         let item = self.source.item(index)?;
         let (is_new, earlier) = (item.next_step == NextStep::Submit, item.record.generation);
         let mut ending = self.ending(index, id).await?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::journal::{DEFAULT_SUFFIX, Journal, Stored, resource_id};
 use super::report::label_of;
 use crate::config::state_dir;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::{parent_dir, private_append, read_or_empty};
 use crate::session::Session;
 
@@ -32,11 +32,8 @@ pub(super) fn remember(folder: &Path, journal: &Path) -> io::Result<()> {
     )
 }
 
-/// Returns the jobs and runs of all batches whose journals are still there, and why the items of some are
-/// missing.
-pub(crate) async fn known_items(
-    session: &Session,
-) -> Result<(Vec<KnownItem>, Vec<String>), Failure> {
+/// Returns the jobs and runs of all batches that have a journal, and why some are missing.
+pub(crate) async fn known_items(session: &Session) -> Result<(Vec<KnownItem>, Vec<String>)> {
     let (mut items, mut problems) = (Vec::new(), Vec::new());
     if session.is_sandbox() {
         return Ok((items, problems));
@@ -54,7 +51,7 @@ pub(crate) async fn known_items(
     Ok((items, problems))
 }
 
-async fn read_items(path: &Path, items: &mut Vec<KnownItem>) -> Result<(), Failure> {
+async fn read_items(path: &Path, items: &mut Vec<KnownItem>) -> Result {
     let journal = Journal::read_only(path).await?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();

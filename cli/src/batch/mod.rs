@@ -4,7 +4,6 @@
 //! what a person sees of it: the [`manifest`], the [`quote`], and the [`runner`], which prints and notes
 //! how the items end.
 
-mod catalog;
 mod item_ends;
 mod journal;
 mod known;
@@ -18,7 +17,6 @@ mod requests;
 mod runner;
 mod setup;
 mod source;
-mod spent;
 mod status;
 mod summary;
 

@@ -10,7 +10,7 @@ use svc_sdk::types::Usd;
 use super::journal;
 use crate::args::{DownloadArgs, JsonField, SurfaceChoice, Timeout, headings, parse_usd};
 use crate::batch::manifest::{LineDefaults, parse_operation};
-use crate::error::{Failure, SuggestedCommand};
+use crate::error::{Failure, Result, SuggestedCommand};
 use crate::session::Session;
 
 const DEFAULT_CONCURRENCY: usize = 500;
@@ -75,7 +75,7 @@ impl BatchOptions {
     }
 
     /// Checks that a batch from standard input can be continued: its journal needs a name.
-    pub(super) fn check_stdin(&self, session: &Session) -> Result<(), Failure> {
+    pub(super) fn check_stdin(&self, session: &Session) -> Result {
         let is_stdin = self.manifest == Path::new("-");
         match is_stdin && self.journal.is_none() && !session.is_sandbox() && !self.dry_run {
             true => Err(Failure::usage("a batch from standard input has no journal yet")
@@ -108,8 +108,7 @@ impl BatchOptions {
         self.command_with_params(session, flags, ToString::to_string)
     }
 
-    /// Returns the command for the journal, which keeps no texts: there is an ellipsis in their place, which
-    /// is not accepted as a value.
+    /// Returns the command for the journal, which keeps no texts: an ellipsis stands for them.
     pub(super) fn stored_command(&self, session: &Session) -> SuggestedCommand {
         self.command_with_params(session, &[], |value| match value {
             Value::Bool(_) | Value::Number(_) | Value::Null => value.to_string(),

@@ -8,10 +8,10 @@ use svc_sdk::types::Usd;
 use super::journal::{Quota, Record, Records, Status, hash_id};
 use super::manifest::{Line, Manifest};
 use super::options::BatchOptions;
-use super::spent::Spent;
+use super::summary::Spent;
 use crate::args::SurfaceChoice;
 use crate::download::without_media_extension;
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::request::rows::RecordPosition;
 use crate::session::Session;
 
@@ -63,7 +63,7 @@ impl Plan {
         manifest: &Manifest,
         mut records: Records,
         options: &BatchOptions,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let (mut items, mut seen, mut names) = (Vec::new(), HashMap::new(), HashSet::new());
         let path = options.manifest.display().to_string();
         let (mut other_operation, mut submitted) = (None, BTreeSet::new());
@@ -137,8 +137,7 @@ impl Plan {
     }
 }
 
-/// Returns the name of an item's files: all but letters, digits, `.`, `_` and `-` becomes `_`, and so does
-/// a leading dot.
+/// All but letters, digits, `.`, `_` and `-` becomes `_`, and so does a leading dot.
 pub(super) fn file_stem(id: &str) -> String {
     let is_kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let mut name: String = id.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
@@ -152,7 +151,6 @@ pub(super) fn file_stem(id: &str) -> String {
     name
 }
 
-/// Returns the hash of what distinguishes the names of an item's files from those of others.
 fn name_hash(id: &str) -> u128 {
     hash_id(&without_media_extension(&file_stem(id)).to_lowercase())
 }

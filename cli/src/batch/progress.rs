@@ -7,8 +7,7 @@ use svc_sdk::types::Usd;
 use tokio::time::Instant;
 
 use super::journal::Status;
-use super::spent::Spent;
-use super::summary::Summary;
+use super::summary::{Spent, Summary};
 use crate::clock;
 use crate::output::Printer;
 use crate::output::values::money;
@@ -16,7 +15,6 @@ use crate::output::values::money;
 /// How long a batch runs before its rate says something.
 const MIN_RATE_TIME: Duration = Duration::from_secs(5);
 
-/// What a batch does at a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Activity {
     pub(super) in_flight: usize,

@@ -11,7 +11,7 @@ use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::{NextStep, Plan};
 use crate::args::SurfaceChoice;
-use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, Result, Suggestion};
 use crate::journal::canonical;
 use crate::output::Table;
 use crate::output::values::money;
@@ -54,11 +54,7 @@ enum GroupPrice {
 }
 
 impl Quote {
-    pub(super) async fn new(
-        session: &Session,
-        manifest: &Manifest,
-        plan: &Plan,
-    ) -> Result<Self, Failure> {
+    pub(super) async fn new(session: &Session, manifest: &Manifest, plan: &Plan) -> Result<Self> {
         let mut quote = Self::default();
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut estimates = 0;
@@ -97,7 +93,6 @@ impl Quote {
         Ok(quote)
     }
 
-    /// Returns the failure of items of which the service rejects every one.
     fn all_rejected(&self) -> Option<Failure> {
         let reason = |group: &PriceGroup| match &group.price {
             GroupPrice::Rejected(why) => Some(format!("{why}, first: {}", group.first)),
@@ -159,8 +154,6 @@ impl Quote {
         }
     }
 
-    /// Returns the number of items with a price that is not known, or with a request that the service
-    /// rejects.
     fn count(&self, is_counted: impl Fn(&GroupPrice) -> bool) -> usize {
         let groups = self.groups.iter().filter(|group| is_counted(&group.price));
         groups.map(|group| group.count).sum()
@@ -210,12 +203,7 @@ impl Quote {
     }
 
     /// Prints what would be submitted (`--dry-run`).
-    pub(super) fn print(
-        &self,
-        session: &Session,
-        plan: &Plan,
-        options: &BatchOptions,
-    ) -> Result<(), Failure> {
+    pub(super) fn print(&self, session: &Session, plan: &Plan, options: &BatchOptions) -> Result {
         let (total, limit) = (self.total(), options.max_spend);
         let unpriced = self.count(|price| matches!(price, GroupPrice::Unknown(_)));
         let not_estimated = self.count(|price| matches!(price, GroupPrice::NotEstimated));
@@ -307,7 +295,7 @@ impl GroupPrice {
 }
 
 impl PriceGroup {
-    async fn estimate(&mut self, client: &Client<Open>) -> Result<(), Failure> {
+    async fn estimate(&mut self, client: &Client<Open>) -> Result {
         let GroupPrice::Estimate(body) = &self.price else { return Ok(()) };
         let Some(call) = Open::estimate(client, estimate_request(body)) else { return Ok(()) };
         let error = match call.await {

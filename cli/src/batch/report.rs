@@ -9,7 +9,7 @@ use svc_sdk::journal::Entry;
 use super::journal::{ItemResult, Status, resource_id, status_words};
 use super::plan::Index;
 use crate::args::Format;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::journal::LABEL;
 use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::object::Shown;
@@ -55,8 +55,7 @@ pub(super) fn label_of(entry: &Entry) -> Option<&str> {
 enum Form {
     Lines,
     Array(Vec<Value>),
-    /// A table, at the end, in the order of the manifest: its rows, why items did not complete, and how
-    /// many ended.
+    /// A table, at the end, in the order of the manifest, with what is said below it.
     Table {
         rows: BTreeMap<Index, Value>,
         reasons: Reasons,
@@ -84,7 +83,7 @@ impl<'a> Report<'a> {
         Self { printer, form }
     }
 
-    pub(super) fn add(&mut self, index: Index, item: Value) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, index: Index, item: Value) -> Result {
         match &mut self.form {
             Form::Lines => {
                 let line = self.printer.format_line(&item, ToString::to_string)?;
@@ -115,7 +114,7 @@ impl<'a> Report<'a> {
         first_index: Index,
         first_line: u32,
         first: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         if let Form::Table { .. } = &self.form {
             let items = counted(count, "item");
             let verb = if count == 1 { "does" } else { "do" };
@@ -133,7 +132,7 @@ impl<'a> Report<'a> {
         self.add(first_index, left_out)
     }
 
-    pub(super) fn finish(&self) -> Result<(), Failure> {
+    pub(super) fn finish(&self) -> Result {
         match &self.form {
             Form::Lines => Ok(()),
             Form::Array(items) => self.printer.print_list(items, |_| Table::default()),
@@ -152,11 +151,7 @@ impl<'a> Report<'a> {
 }
 
 /// Prints a table of items, and below it why some did not complete.
-pub(super) fn print_items(
-    printer: &Printer,
-    items: &[Value],
-    reasons: &Reasons,
-) -> Result<(), Failure> {
+pub(super) fn print_items(printer: &Printer, items: &[Value], reasons: &Reasons) -> Result {
     printer.print_list(items, items_table)?;
     let lines = reasons.lines();
     if lines.is_empty() {

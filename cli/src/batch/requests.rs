@@ -18,7 +18,7 @@ use super::manifest::Line;
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::download::{DownloadPlan, StoredFile};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::follow::ResourceKind;
 use crate::journal::{label, prompt_of};
 use crate::request::pricing::EstimateSource;
@@ -62,7 +62,6 @@ impl Clients {
         }
     }
 
-    /// Waits until the requests in flight are answered.
     pub(super) async fn drain(&self) {
         if let Some(access) = &self.open {
             access.client.drain().await;
@@ -78,7 +77,7 @@ impl Clients {
         name: String,
         reuse: Reuse,
         on_accepted: OnAccepted,
-    ) -> Result<BatchCall<Followed>, Failure> {
+    ) -> Result<BatchCall<Followed>> {
         let (open, developer) = (self.open.as_deref(), self.developer.as_deref());
         match (SurfaceChoice::of(line.operation.surface()), line.operation) {
             (SurfaceChoice::Open, _) => {
@@ -100,7 +99,7 @@ impl Clients {
         name: String,
         reuse: Reuse,
         on_accepted: OnAccepted,
-    ) -> Result<BatchCall<Followed>, Failure> {
+    ) -> Result<BatchCall<Followed>> {
         let access = access.ok_or_else(|| Failure::other("no client for this operation"))?;
         let plan = self.download.as_ref().filter(|plan| plan.has_template());
         let prompt = prompt_of(&line.body);
@@ -246,7 +245,6 @@ pub(super) fn stops_polling(error: &Error) -> bool {
     matches!(error.status(), Some(401 | 403)) || error.is_unreachable()
 }
 
-/// Returns the error of an item as JSON. It always has a code.
 pub(super) fn error_json(failure: &Failure) -> Value {
     let mut error = match failure.to_json() {
         Value::Object(mut fields) => fields.remove("error").unwrap_or_default(),

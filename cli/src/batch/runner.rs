@@ -12,7 +12,6 @@ use svc_sdk::journal::JournalError;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::catalog::Catalog;
 use super::journal::{Journal, Note, Records};
 use super::known;
 use super::manifest::Manifest;
@@ -22,13 +21,13 @@ use super::progress::{Activity, Progress};
 use super::quote::Quote;
 use super::report::Report;
 use super::requests::{Clients, Followed};
-use super::setup::{self, ClientSetup, ObservedWrites};
+use super::setup::{self, Catalog, ClientSetup, ObservedWrites};
 use super::source::Source;
 use super::summary::{DropReason, Summary};
 use crate::clock;
 use crate::config::state_dir;
 use crate::download::{DownloadPlan, StoredFile, open_with_default};
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -36,7 +35,7 @@ const ANSWER_GRACE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(250);
 pub(super) const MAX_TOGETHER: usize = 100;
 
-pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result {
     options.check_stdin(session)?;
     let mut manifest = Manifest::open(&options.manifest, options.defaults())?;
     let mut downloads = DownloadPlan::for_items(session, &options.download)
@@ -100,7 +99,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     runner.run(&writes).await
 }
 
-async fn read_records(path: &Path, folder: Option<&Path>) -> Result<Records, Failure> {
+async fn read_records(path: &Path, folder: Option<&Path>) -> Result<Records> {
     Records::read(&Journal::read_only(path).await?, folder).await
 }
 
@@ -144,7 +143,7 @@ impl<'a> Runner<'a> {
         plan: Plan,
         journal: Journal,
         clients: Clients,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         if plan.is_overcharged && options.max_spend.is_some() {
             session.printer.warn(
                 "an item was charged more than its estimate, so no further items are submitted",
@@ -175,7 +174,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    async fn run(mut self, writes: &ObservedWrites) -> Result<(), Failure> {
+    async fn run(mut self, writes: &ObservedWrites) -> Result {
         let total = u32::try_from(self.source.items.len()).unwrap_or(u32::MAX);
         let command = self.options.stored_command(self.session).to_string();
         self.journal.begin(total, command).await?;
@@ -201,7 +200,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Begins the batch, unless there is nothing to do.
-    async fn start(&mut self) -> Result<Option<Outcomes>, Failure> {
+    async fn start(&mut self) -> Result<Option<Outcomes>> {
         let blocked = self.end_unrepeatable().await?;
         let Some(source) = Arc::get_mut(&mut self.source) else {
             return Err(Failure::other("the batch has begun already"));
@@ -226,12 +225,7 @@ impl<'a> Runner<'a> {
         Ok(Some(batch.already_submitted(resumed).run()))
     }
 
-    /// Runs until nothing is left to do.
-    async fn drive(
-        &mut self,
-        outcomes: &mut Outcomes,
-        writes: &ObservedWrites,
-    ) -> Result<End, Failure> {
+    async fn drive(&mut self, outcomes: &mut Outcomes, writes: &ObservedWrites) -> Result<End> {
         let limit = self.options.timeout.and_then(|timeout| timeout.0);
         let deadline = limit.and_then(|limit| self.started.checked_add(limit));
         loop {
@@ -282,7 +276,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Gives requests under way a moment to be answered, so that their outcomes are known.
     async fn await_answers(&self, outcomes: &mut Outcomes) {
         outcomes.stop();
         let clients = self.source.clients.clone();
@@ -300,7 +293,7 @@ impl<'a> Runner<'a> {
         &mut self,
         next: Result<MixedItem<Followed>, Error>,
         outcomes: &mut Outcomes,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         match next {
             Ok(item) => {
                 let place = usize::try_from(item.index).unwrap_or(usize::MAX);
@@ -325,7 +318,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn on_stopped(&mut self, error: Error) -> Result<(), Failure> {
+    fn on_stopped(&mut self, error: Error) -> Result {
         match error.journal() {
             Some(JournalError::Store(error)) => return Err(self.journal.failure(error)),
             Some(JournalError::OverBudget { totals, .. }) => {
@@ -344,10 +337,8 @@ impl<'a> Runner<'a> {
         self.stopped.get_or_insert(failure.without_idempotency_key());
     }
 
-    /// Prints the items that ended, and notes that they did.
-    ///
-    /// If the process is killed in between, the next run prints the items again.
-    pub(super) async fn flush(&mut self) -> Result<(), Failure> {
+    /// Prints the items that ended before that is noted: a killed process prints them again.
+    pub(super) async fn flush(&mut self) -> Result {
         for (index, item) in self.ended.drain(..) {
             if self.is_output_closed {
                 continue;
@@ -362,7 +353,7 @@ impl<'a> Runner<'a> {
         self.journal.add(&notes).await
     }
 
-    async fn conclude(mut self) -> Result<(), Failure> {
+    async fn conclude(mut self) -> Result {
         let left_out = self.summary.left_out();
         self.notes.extend(left_out.map(|(count, _)| Note::OverBudget { count }));
         self.flush().await?;

@@ -1,17 +1,18 @@
 //! What happens before a batch runs: clients, checks and the confirmation prompt.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use svc_sdk::contract::RateLimitBucket;
+use svc_sdk::contract::{Operation, RateLimitBucket};
 use svc_sdk::journal::SpendLimit;
 use svc_sdk::observe::{AttemptEnd, Observer};
 use svc_sdk::types::Usd;
-use svc_sdk::{ClientSurface, RateLimit, RawResponse, RetryPolicy};
+use svc_sdk::{ClientSurface, Open, RateLimit, RawResponse, RetryPolicy};
 
 use super::journal::{ACCOUNT, BUDGET, Journal, Note, Quota, Status};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Models};
 use super::options::BatchOptions;
 use super::plan::{Item, NextStep, Plan};
 use super::quote::Quote;
@@ -19,10 +20,10 @@ use super::requests::Clients;
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::download::DownloadPlan;
-use crate::error::Failure;
-use crate::request::pricing::NOTHING_CHARGED;
+use crate::error::{Exit, Failure, Result, Suggestion};
+use crate::request::pricing::{NOTHING_CHARGED, before_submit};
 use crate::session::{Access, Session};
-use crate::text::counted;
+use crate::text::{counted, nearest, sanitize};
 
 /// The times that a request is sent again, unless `--retries` sets another number.
 const MAX_RETRIES: u32 = 6;
@@ -36,17 +37,14 @@ pub(super) struct ClientSetup<'a> {
 }
 
 impl ClientSetup<'_> {
-    pub(super) fn clients(&self, download: Option<Arc<DownloadPlan>>) -> Result<Clients, Failure> {
+    pub(super) fn clients(&self, download: Option<Arc<DownloadPlan>>) -> Result<Clients> {
         let mut clients = Clients::new(download);
         clients.open = self.access(SurfaceChoice::Open)?;
         clients.developer = self.access(SurfaceChoice::Developer)?;
         Ok(clients)
     }
 
-    fn access<S: ClientSurface>(
-        &self,
-        surface: SurfaceChoice,
-    ) -> Result<Option<Arc<Access<S>>>, Failure> {
+    fn access<S: ClientSurface>(&self, surface: SurfaceChoice) -> Result<Option<Arc<Access<S>>>> {
         let is_needed = |item: &Item| item.surface == surface && item.next_step != NextStep::Done;
         if !self.plan.items.iter().any(is_needed) {
             return Ok(None);
@@ -114,7 +112,7 @@ impl Observer for ObservedWrites {
     }
 }
 
-pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failure> {
+pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result {
     for item in plan.items.iter().filter(|item| item.next_step == NextStep::Wait) {
         let attempt = item.record.attempt.as_ref();
         if let (Some(attempt), Some((base_url, _))) =
@@ -145,7 +143,7 @@ pub(super) async fn confirm(
     manifest: &Manifest,
     plan: &Plan,
     options: &BatchOptions,
-) -> Result<(), Failure> {
+) -> Result {
     if !asks(session, plan, options) {
         return Ok(());
     }
@@ -206,7 +204,6 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     }
 }
 
-/// Returns how the jobs can be watched, which is said as soon as there is one.
 pub(super) fn watch_tip(session: &Session, plan: &Plan) -> Option<String> {
     let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
     let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
@@ -219,4 +216,86 @@ pub(super) fn watch_tip(session: &Session, plan: &Plan) -> Option<String> {
         };
         format!("Watch the jobs in another terminal with: {watch}")
     })
+}
+
+/// The catalog of models, read when it is needed for the first time.
+pub(super) struct Catalog<'a> {
+    session: &'a Session,
+    models: Models,
+    /// The operations of the models. `None` if the catalog cannot be read.
+    kinds: Option<HashMap<String, Operation>>,
+}
+
+impl<'a> Catalog<'a> {
+    pub(super) async fn set_operations(
+        session: &'a Session,
+        manifest: &mut Manifest,
+    ) -> Result<Self> {
+        let models = manifest.models()?;
+        let mut catalog = Self { session, models, kinds: None };
+        if !catalog.models.without_operation.is_empty() {
+            let access = session.access::<Open>()?;
+            catalog.kinds = Some(catalog.read(&access).await.map_err(unreadable)?);
+            catalog.check_known(&catalog.models.without_operation)?;
+            manifest.kinds = catalog.kinds.clone().unwrap_or_default();
+        }
+        Ok(catalog)
+    }
+
+    /// Checks that the models of images and videos exist, if anything is to be submitted.
+    pub(super) async fn check_if(mut self, is_needed: bool) -> Result {
+        if !is_needed || self.models.named.is_empty() {
+            return Ok(());
+        }
+        if self.kinds.is_none() && self.models.without_operation.is_empty() {
+            let access = self.session.access::<Open>()?;
+            match self.read(&access).await {
+                Ok(kinds) => self.kinds = Some(kinds),
+                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                Err(failure) => self.session.printer.warn(&format!(
+                    "the models are not checked, because the catalog cannot be read: {}",
+                    sanitize(&failure.headline())
+                )),
+            }
+        }
+        self.check_known(&self.models.named)
+    }
+
+    async fn read(&self, access: &Access<Open>) -> Result<HashMap<String, Operation>> {
+        before_submit(self.session, async {
+            let models = access.client.models();
+            let (images, videos) = tokio::try_join!(models.list_images(), models.list_videos())?;
+            let images = images.items.into_iter().map(|it| (it.id, Operation::ImageGenerate));
+            let videos = videos.items.into_iter().map(|it| (it.id, Operation::VideoGenerate));
+            Ok(images.chain(videos).collect())
+        })
+        .await
+    }
+
+    fn check_known(&self, models: &BTreeMap<String, String>) -> Result {
+        let Some(kinds) = self.kinds.as_ref().filter(|it| !it.is_empty()) else { return Ok(()) };
+        let unknown = models.iter().filter(|(model, _)| !kinds.contains_key(*model));
+        let mut whys = unknown.map(|(model, place)| {
+            let known = nearest(model, kinds.keys().map(String::as_str));
+            let guess = known.map(|known| format!(": did you mean {known}?")).unwrap_or_default();
+            format!("{place}the model `{model}` is not in the catalog{guess}")
+        });
+        let Some(first) = whys.next() else { return Ok(()) };
+        let failure = whys.fold(Failure::usage(first), Failure::issue);
+        Err(failure
+            .hint(Suggestion::from("list the models with `").svc(["model", "list"]).then("`")))
+    }
+}
+
+fn unreadable(failure: Failure) -> Failure {
+    let failure = match failure.exit() {
+        Exit::Interrupted => return failure,
+        Exit::Overloaded => failure.hint(
+            "or name the operation: --operation image_generate or --operation video_generate",
+        ),
+        _ => failure,
+    };
+    let what =
+        "cannot read the catalog, which says what the models generate; nothing was submitted";
+    failure.context(what)
 }

@@ -13,9 +13,9 @@ use super::journal::{ACCOUNT, Status};
 use super::manifest::{Line, Manifest};
 use super::plan::{Index, Item, NextStep, file_stem};
 use super::requests::{Clients, Followed};
-use super::spent::Spent;
+use super::summary::Spent;
 use crate::download::without_media_extension;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 
 pub(super) struct Source {
     pub(super) manifest: Manifest,
@@ -49,7 +49,6 @@ impl Source {
         }
     }
 
-    /// Returns the submissions. It ends early if one cannot be made.
     pub(super) fn submissions(
         source: &Arc<Self>,
     ) -> impl Stream<Item = BatchCall<Followed>> + Send + use<> {
@@ -66,7 +65,7 @@ impl Source {
         })
     }
 
-    async fn submission(source: &Arc<Self>, index: Index) -> Result<BatchCall<Followed>, Failure> {
+    async fn submission(source: &Arc<Self>, index: Index) -> Result<BatchCall<Followed>> {
         let line = source.line(index)?;
         let item = source.item(index)?;
         let reuse = match item.next_step {
@@ -90,7 +89,7 @@ impl Source {
     }
 
     /// Records that a job has failed which the service does not know any more.
-    async fn end_lost(&self, id: &str) -> Result<(), Failure> {
+    async fn end_lost(&self, id: &str) -> Result {
         if let Some(entry) = self.journal.find(ACCOUNT, id).await?
             && entry.state == EntryState::Accepted
         {
@@ -100,7 +99,7 @@ impl Source {
         Ok(())
     }
 
-    pub(super) fn line(&self, index: Index) -> Result<Line, Failure> {
+    pub(super) fn line(&self, index: Index) -> Result<Line> {
         let item = self.item(index)?;
         let line = self.manifest.line_at(item.position)?;
         if line.hash() != item.hash {
@@ -109,7 +108,7 @@ impl Source {
         Ok(line)
     }
 
-    pub(super) fn item(&self, index: Index) -> Result<&Item, Failure> {
+    pub(super) fn item(&self, index: Index) -> Result<&Item> {
         let place = usize::try_from(index).unwrap_or(usize::MAX);
         let item = self.items.get(place);
         item.ok_or_else(|| Failure::other("no such item"))

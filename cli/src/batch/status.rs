@@ -11,10 +11,9 @@ use super::journal::{
     self, BUDGET, ItemEnd, ItemResult, Journal, Note, Record, Status, Stored, status_words,
 };
 use super::report::{Reasons, item_json, print_items};
-use super::spent::Spent;
-use super::summary::{FIND_LIMIT, left_alone, retried};
+use super::summary::{FIND_LIMIT, Spent, left_alone, retried};
 use crate::args::SurfaceChoice;
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::output::Table;
 use crate::session::Session;
 use crate::text::{counted, sanitize};
@@ -43,11 +42,7 @@ struct Contents {
     is_overcharged: bool,
 }
 
-pub(crate) async fn status(
-    session: &Session,
-    manifest: &Path,
-    journal: Option<&Path>,
-) -> Result<(), Failure> {
+pub(crate) async fn status(session: &Session, manifest: &Path, journal: Option<&Path>) -> Result {
     let path = journal.map_or_else(|| journal::default_path(manifest), Path::to_owned);
     let file = manifest.display().to_string();
     let mut words = vec!["batch".to_owned(), "run".to_owned(), file];
@@ -113,7 +108,6 @@ impl Contents {
         }
     }
 
-    /// Returns an item, which is added if it is new.
     fn item(&mut self, id: &str) -> Option<&mut JournalItem> {
         let items = &mut self.items;
         let place = *self.places.entry(id.to_owned()).or_insert_with(|| {
@@ -172,7 +166,7 @@ impl Contents {
         }
     }
 
-    fn print(&self, session: &Session) -> Result<(), Failure> {
+    fn print(&self, session: &Session) -> Result {
         let total = self.total.max(self.items.len());
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         for item in &self.items {

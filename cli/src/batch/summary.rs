@@ -1,9 +1,12 @@
 //! The end of a batch: its counts, its exit code, and what to do next.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::iter::Sum;
 
 use serde_json::json;
 use svc_sdk::journal::Entry;
+use svc_sdk::types::Usd;
 
 use super::journal::{
     DOWNLOAD_FAILED, ItemResult, Record, Status, has_unknown_status, status_words,
@@ -11,14 +14,13 @@ use super::journal::{
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::Index;
-use super::spent::Spent;
 use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
+use crate::output::values::money;
 use crate::session::Session;
 use crate::text::counted;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DropReason {
-    /// It does not fit into the budget.
     OverBudget,
     /// A charge was above its estimate, so that the other estimates may be too low as well.
     Overcharged,
@@ -45,7 +47,6 @@ const MAX_SHOWN_CORRECTIONS: usize = 5;
 /// What became of the items so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// The number of items in the manifest.
     pub(super) total: usize,
     counts: BTreeMap<Status, usize>,
     missing_files: usize,
@@ -102,7 +103,6 @@ impl Summary {
         self.ambiguous.insert(index, (id, key));
     }
 
-    /// Adds what an item in that line ended with in this run.
     pub(super) fn add_result(&mut self, result: &ItemResult, entry: Option<&Entry>, line: u32) {
         self.add(result.status);
         let code = result.error_text("code");
@@ -160,8 +160,7 @@ impl Summary {
         format!("{sentence}; spent {}", self.spent)
     }
 
-    /// Returns the failure of a batch that did not complete, or `None` if it did. `stopped` is the
-    /// failure that stopped it.
+    /// `stopped` is the failure that stopped the batch.
     pub(super) fn failure(
         &self,
         session: &Session,
@@ -314,13 +313,11 @@ impl Summary {
     }
 }
 
-/// Names the items that `--retry-failed` submits again.
 pub(super) const fn retried(has_only_canceled: bool) -> &'static str {
     if has_only_canceled { "the canceled items" } else { "the failed items" }
 }
 
-/// Says what `--retry-failed` does with items whose jobs ended with a status that this version does not
-/// know.
+/// Says what `--retry-failed` does with items of a status that this version does not know.
 pub(super) fn left_alone(count: usize) -> String {
     format!(
         "{} ended with a status that this version of svc does not know, and may have been charged: \
@@ -331,14 +328,63 @@ pub(super) fn left_alone(count: usize) -> String {
 
 /// Adds why the batch was stopped to a failure that is more important.
 fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
-    match stopped {
-        Some(stopped) => failure.with_part(stopped.context("the batch was stopped")),
-        None => failure,
-    }
+    let stopped = stopped.map(|stopped| stopped.context("the batch was stopped"));
+    failure.with_some(stopped, Failure::with_part)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     Status(Status),
     MissingFiles,
+}
+
+/// What was spent, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    pub(super) usd: Usd,
+    /// The number of submissions whose cost is not known.
+    unknown: u32,
+}
+
+impl Spent {
+    /// Returns the amount, unless nothing of it is known.
+    pub(super) fn known(self) -> Option<Usd> {
+        (self.usd != Usd::ZERO || self.unknown == 0).then_some(self.usd)
+    }
+
+    /// Puts what is known now of a submission in the place of what was known before.
+    pub(super) fn replace(&mut self, before: Self, now: Self) {
+        let usd = self.usd.checked_add(now.usd).and_then(|usd| usd.checked_sub(before.usd));
+        self.usd = usd.unwrap_or(self.usd);
+        self.unknown = self.unknown.saturating_add(now.unknown).saturating_sub(before.unknown);
+    }
+}
+
+impl From<Option<Usd>> for Spent {
+    fn from(cost: Option<Usd>) -> Self {
+        Self { usd: cost.unwrap_or_default(), unknown: u32::from(cost.is_none()) }
+    }
+}
+
+impl Sum for Spent {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let mut sum = Self::default();
+        all.for_each(|spent| sum.replace(Self::default(), spent));
+        sum
+    }
+}
+
+/// `$0.15`, or `$0.15 and an unknown amount for 2 items`.
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(usd) = self.known() {
+            f.write_str(&money(usd))?;
+        }
+        if self.unknown > 0 {
+            let and = if self.known().is_some() { " and " } else { "" };
+            let items = counted(usize::try_from(self.unknown).unwrap_or_default(), "item");
+            write!(f, "{and}an unknown amount for {items}")?;
+        }
+        Ok(())
+    }
 }

@@ -6,12 +6,12 @@ use svc_sdk::contract::{Operation, Scope};
 use svc_sdk::types::{Me, ServiceCatalog};
 
 use crate::commands::operations::command_of;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::output::Table;
 use crate::output::layout::{cut, required, whole};
 use crate::session::Session;
 
-pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
+pub(crate) async fn health(session: &Session) -> Result {
     let client = session.access_without_key::<Developer>()?.client;
     let health = client.catalog().health().await?;
     session.printer.print_item(&health, |health| {
@@ -24,7 +24,7 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     })
 }
 
-pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
+pub(crate) async fn catalog(session: &Session) -> Result {
     let client = session.access_without_key::<Developer>()?.client;
     let catalog = client.catalog().get().await?;
     session.printer.print_item(&catalog, catalog_table)
@@ -38,7 +38,7 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
     Table::rows(&catalog.models, columns)
 }
 
-pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
+pub(crate) async fn me(session: &Session) -> Result {
     let client = session.access::<Developer>()?.client;
     let me = client.account().me().await?;
     session.printer.print_item(&me, me_table)
@@ -78,7 +78,6 @@ fn format_owner(owner: &Value) -> String {
     }
 }
 
-/// Returns the commands that require a scope, separated by commas.
 fn commands_with_scope(scope: &Scope) -> String {
     let mut commands: Vec<String> = Vec::new();
     for operation in Operation::ALL {
@@ -90,8 +89,7 @@ fn commands_with_scope(scope: &Scope) -> String {
     commands.join(", ")
 }
 
-/// Returns a command line without the program name and its arguments: `run get` for
-/// `svc run get RUN_ID --kind action`.
+/// Returns `run get` for `svc run get RUN_ID --kind action`.
 fn command_words(cli: &str) -> String {
     let words = cli.split(' ').skip(1);
     let words: Vec<_> =
@@ -99,7 +97,7 @@ fn command_words(cli: &str) -> String {
     words.join(" ")
 }
 
-pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
+pub(crate) async fn balance(session: &Session) -> Result {
     let client = session.access::<Developer>()?.client;
     let balance = client.account().balance().await?;
     let fields = "available=available_usd, reserved=reserved_usd";

@@ -8,7 +8,7 @@ use svc_sdk::handle::{ActionRun, AgentRun};
 use svc_sdk::types::{Action, ActionTrigger};
 
 use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs, headings};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::follow::run::{FinishedRun, report};
 use crate::listing::Listing;
 use crate::output::layout::{cut, required, status};
@@ -40,7 +40,7 @@ pub(crate) struct StartAgent {
     start: RunArgs,
 }
 
-pub(crate) async fn agent(session: &Session, agent: Agent) -> Result<(), Failure> {
+pub(crate) async fn agent(session: &Session, agent: Agent) -> Result {
     match agent {
         Agent::Run(args) => start(session, &args).await,
         Agent::Runs(args) => {
@@ -51,7 +51,7 @@ pub(crate) async fn agent(session: &Session, agent: Agent) -> Result<(), Failure
     }
 }
 
-async fn start(session: &Session, args: &StartAgent) -> Result<(), Failure> {
+async fn start(session: &Session, args: &StartAgent) -> Result {
     let cap = args.cap.cap.map(run_body::usd_number);
     let body = run_body::from_args(&args.start, &args.instruction)?
         .with("generation_spend_cap_usd", cap)?
@@ -133,7 +133,7 @@ pub(crate) struct StartAction {
     start: RunArgs,
 }
 
-pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result<(), Failure> {
+pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result {
     match action {
         ActionCommand::List(args) => list(session, args).await,
         ActionCommand::Get { id } => {
@@ -168,7 +168,7 @@ pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result<(
     }
 }
 
-async fn list(session: &Session, args: ListActions) -> Result<(), Failure> {
+async fn list(session: &Session, args: ListActions) -> Result {
     let client = session.access::<Developer>()?.client;
     let call = || {
         let mut call = client.actions().list();

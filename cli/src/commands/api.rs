@@ -8,7 +8,7 @@ use svc_sdk::{Call, ClientSurface, Developer, Open, RawResponse};
 
 use crate::args::{Pair, SurfaceArg, SurfaceChoice};
 use crate::clock;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::input::read_json;
 use crate::session::Session;
 
@@ -61,7 +61,7 @@ impl From<MethodChoice> for Method {
     }
 }
 
-pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, args: Api) -> Result {
     let (path, query) = split_target(&args.path)?;
     let (surface, operation) = route(session, &args, path)?;
     let body = args.body.as_deref().map(|body| read_json("--body", body)).transpose()?;
@@ -108,17 +108,11 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     if let Some(response) = &response {
         print(session, response)?;
     }
-    match failure {
-        Some(failure) => Err(with_key(failure, key.as_ref())),
-        None => Ok(()),
-    }
+    failure.map_or(Ok(()), |failure| Err(with_key(failure, key.as_ref())))
 }
 
 fn with_key(failure: Failure, key: Option<&IdempotencyKey>) -> Failure {
-    match key {
-        Some(key) => failure.with_idempotency_key(key.as_str()),
-        None => failure,
-    }
+    failure.with_some(key.map(IdempotencyKey::as_str), Failure::with_idempotency_key)
 }
 
 fn prepare<S: ClientSurface>(
@@ -126,7 +120,7 @@ fn prepare<S: ClientSurface>(
     method: Method,
     path: &str,
     operation: Option<Operation>,
-) -> Result<Call<RawResponse>, Failure> {
+) -> Result<Call<RawResponse>> {
     let access = match operation {
         Some(operation) if operation.auth() == Auth::Key => session.access::<S>()?,
         _ => session.access_without_key::<S>()?,
@@ -136,7 +130,7 @@ fn prepare<S: ClientSurface>(
 
 type Query = Vec<(String, String)>;
 
-fn split_target(target: &str) -> Result<(&str, Query), Failure> {
+fn split_target(target: &str) -> Result<(&str, Query)> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let dots =
         |part: &str| matches!(part.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
@@ -157,11 +151,7 @@ fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     Ok((path, url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
 }
 
-fn route(
-    session: &Session,
-    args: &Api,
-    path: &str,
-) -> Result<(SurfaceChoice, Option<Operation>), Failure> {
+fn route(session: &Session, args: &Api, path: &str) -> Result<(SurfaceChoice, Option<Operation>)> {
     let method = Method::from(args.method).as_str();
     let known = |host| Operation::route(host, method, path).map(|(operation, _)| operation);
     let (open, developer) = (known(Host::Open), known(Host::Developer));
@@ -178,7 +168,7 @@ fn route(
     Ok((surface, operation))
 }
 
-fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
+fn print(session: &Session, response: &RawResponse) -> Result {
     match serde_json::from_slice::<Value>(&response.body) {
         Ok(value) => session.printer.print_document(&value, &response.body),
         Err(_) => session.printer.print_bytes(&response.body),
@@ -203,8 +193,7 @@ fn interrupt_failure(retry_class: RetryClass) -> Failure {
     }
 }
 
-/// Changes an ambiguous failure of a request with side effects to the exit code for ambiguity, with
-/// a hint on how to proceed.
+/// Gives an ambiguous failure of a request with side effects its exit code and a hint.
 fn mark_ambiguous(failure: Failure, ambiguous: bool, retry_class: RetryClass) -> Failure {
     if !ambiguous || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
         return failure;

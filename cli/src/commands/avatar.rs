@@ -8,7 +8,7 @@ use svc_sdk::types::{Avatar as AvatarEntry, AvatarVideo as AvatarVideoEntry};
 use crate::args::{
     ListArgs, PromptArgs, SceneFields, SearchArgs, SpeechFields, SubmitArgs, headings,
 };
-use crate::error::Failure;
+use crate::error::Result;
 use crate::listing::Listing;
 use crate::output::layout::{cut, required, status, whole};
 use crate::output::{Table, values};
@@ -71,7 +71,7 @@ pub(crate) struct TalkingVideo {
     submit: SubmitArgs,
 }
 
-pub(crate) async fn avatar(session: &Session, avatar: Avatar) -> Result<(), Failure> {
+pub(crate) async fn avatar(session: &Session, avatar: Avatar) -> Result {
     match avatar {
         Avatar::Generate(args) => generate(session, &args).await,
         Avatar::TalkingVideo(args) => talking_video(session, &args).await,
@@ -100,7 +100,7 @@ pub(crate) async fn avatar(session: &Session, avatar: Avatar) -> Result<(), Fail
     }
 }
 
-async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
+async fn generate(session: &Session, args: &Generate) -> Result {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .moved_into("prompt", "input")?
         .with("avatar_handle", args.avatar_handle.clone())?
@@ -117,7 +117,7 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
     submit::developer(session, request, &args.submit).await
 }
 
-async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Failure> {
+async fn talking_video(session: &Session, args: &TalkingVideo) -> Result {
     let body = RequestBody::read(&args.submit.body)?
         .speech(&args.speech)?
         .scene(&args.scene)?
@@ -146,7 +146,7 @@ pub(crate) enum AvatarVideo {
     },
 }
 
-pub(crate) async fn avatar_video(session: &Session, video: AvatarVideo) -> Result<(), Failure> {
+pub(crate) async fn avatar_video(session: &Session, video: AvatarVideo) -> Result {
     let client = session.access::<Developer>()?.client;
     match video {
         AvatarVideo::List(list) => {
@@ -200,7 +200,7 @@ pub(crate) struct PreviewIdArgs {
     submit: SubmitArgs,
 }
 
-pub(crate) async fn preview(session: &Session, preview: Preview) -> Result<(), Failure> {
+pub(crate) async fn preview(session: &Session, preview: Preview) -> Result {
     match preview {
         Preview::Create(args) => {
             let body = RequestBody::read(&args.submit.body)?
@@ -232,7 +232,7 @@ async fn submit_for_preview(
     noun: &'static str,
     operation: Operation,
     args: PreviewIdArgs,
-) -> Result<(), Failure> {
+) -> Result {
     let body = RequestBody::read(&args.submit.body)?
         .communication(&args.submit.communication)?
         .finish()?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::args::headings;
 use crate::batch::{self, BatchOptions};
-use crate::error::Failure;
+use crate::error::Result;
 use crate::session::Session;
 use clap::{Args, Subcommand};
 
@@ -48,7 +48,7 @@ pub(crate) struct BatchStatus {
     journal: Option<PathBuf>,
 }
 
-pub(crate) async fn run(session: &Session, batch: Batch) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, batch: Batch) -> Result {
     match batch {
         Batch::Run(options) => batch::run(session, *options).await,
         Batch::Status(args) => {

@@ -5,7 +5,7 @@ use svc_sdk::Developer;
 use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack, TrendingVideo};
 
 use crate::args::{BodyArgs, ListArgs, SearchArgs};
-use crate::error::Failure;
+use crate::error::Result;
 use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, whole};
@@ -34,7 +34,7 @@ pub(crate) struct Pick {
     body: BodyArgs,
 }
 
-pub(crate) async fn bgm(session: &Session, bgm: Bgm) -> Result<(), Failure> {
+pub(crate) async fn bgm(session: &Session, bgm: Bgm) -> Result {
     let client = session.access_without_key::<Developer>()?.client;
     match bgm {
         Bgm::List(list) => {
@@ -79,10 +79,7 @@ pub(crate) enum Trending {
     Search(SearchArgs),
 }
 
-pub(crate) async fn trending(
-    session: &Session,
-    Trending::Search(args): Trending,
-) -> Result<(), Failure> {
+pub(crate) async fn trending(session: &Session, Trending::Search(args): Trending) -> Result {
     let client = session.access::<Developer>()?.client;
     let body = search_query(&args)?;
     let call = || client.trending().search(body.clone());

@@ -8,7 +8,7 @@ use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Client, ClientSurface, Developer, Open};
 
 use crate::args::{PageArgs, RunKindChoice, SurfaceChoice, headings};
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::follow::run::by_kind;
 use crate::follow::{ResourceKind, resource_id};
 use crate::journal::Entry;
@@ -43,7 +43,7 @@ pub(crate) struct History {
     page: PageArgs,
 }
 
-pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, args: &History) -> Result {
     if let Some(key) = &args.settle {
         settle(session, key, args.ran.as_deref()).await?;
     }
@@ -60,7 +60,7 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
     Ok(())
 }
 
-async fn settle(session: &Session, key: &IdempotencyKey, ran: Option<&str>) -> Result<(), Failure> {
+async fn settle(session: &Session, key: &IdempotencyKey, ran: Option<&str>) -> Result {
     let entries = session.submitted().await?;
     let unknown = |entry: &Entry| entry.outcome.is_none() && entry.resource.is_none();
     let entry = entries.into_iter().find(|it| it.idempotency_key == *key && unknown(it));
@@ -85,7 +85,7 @@ async fn settle(session: &Session, key: &IdempotencyKey, ran: Option<&str>) -> R
 }
 
 /// Checks that the configured service knows what a request made, if the request was sent to that one.
-async fn check_exists(session: &Session, made: &ResourceId, entry: &Entry) -> Result<(), Failure> {
+async fn check_exists(session: &Session, made: &ResourceId, entry: &Entry) -> Result {
     let mut surfaces = SurfaceChoice::ALL.into_iter();
     let surface = surfaces.find(|surface| entry.surface == surface.as_str());
     let url = surface.and_then(|surface| session.base_url(surface).ok());
@@ -106,13 +106,13 @@ async fn check_exists(session: &Session, made: &ResourceId, entry: &Entry) -> Re
     }
 }
 
-pub(in crate::commands) async fn print(
+pub(crate) async fn print(
     session: &Session,
     entries: Vec<Entry>,
     page: &PageArgs,
     refresh: bool,
     nouns: &str,
-) -> Result<usize, Failure> {
+) -> Result<usize> {
     let (entries, rest) = listing::select(entries, page, page.max_items(), |entry| &entry.id)?;
     let entries = match refresh {
         true => read_statuses(session, entries).await,
@@ -159,7 +159,6 @@ fn table(entries: &[ListedEntry]) -> Table {
     table
 }
 
-/// The number of statuses that are read at the same time.
 const MAX_CONCURRENT: usize = 8;
 
 #[derive(Debug, Serialize)]
@@ -168,7 +167,6 @@ struct ListedEntry {
     entry: Entry,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
-    /// Why the status could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
@@ -228,8 +226,8 @@ fn kind_of(operation: &str) -> ObjectKind {
 }
 
 struct StatusClients {
-    open: Option<Result<Access<Open>, Failure>>,
-    developer: Option<Result<Access<Developer>, Failure>>,
+    open: Option<Result<Access<Open>>>,
+    developer: Option<Result<Access<Developer>>>,
 }
 
 async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntry> {
@@ -289,7 +287,7 @@ impl StatusClients {
         ListedEntry { entry, status, error }
     }
 
-    async fn status(&self, resource: &ResourceId, entry: &Entry) -> Result<String, Failure> {
+    async fn status(&self, resource: &ResourceId, entry: &Entry) -> Result<String> {
         let is_open = entry.surface == SurfaceChoice::Open.as_str();
         let status = match resource {
             ResourceId::Job(id) if is_open => {
@@ -322,19 +320,16 @@ impl StatusClients {
     }
 }
 
-async fn job_status<S: ClientSurface>(
-    client: &Client<S>,
-    id: &str,
-) -> Result<Option<String>, Failure> {
+async fn job_status<S: ClientSurface>(client: &Client<S>, id: &str) -> Result<Option<String>> {
     let status = client.jobs().handle(id).status().await?.status;
     Ok(status.map(|it| it.to_string()))
 }
 
 /// Returns the client for an entry. Its key is sent to the configured URL only.
 fn access<'a, S: ClientSurface>(
-    access: &'a Option<Result<Access<S>, Failure>>,
+    access: &'a Option<Result<Access<S>>>,
     entry: &Entry,
-) -> Result<&'a Access<S>, Failure> {
+) -> Result<&'a Access<S>> {
     let url = &entry.base_url;
     match access {
         Some(Ok(access)) if access.base_url == *url => Ok(access),
@@ -344,11 +339,11 @@ fn access<'a, S: ClientSurface>(
 }
 
 /// Returns the newest submit to the configured service of a resource that matches, with its id.
-pub(in crate::commands) async fn newest_entry(
+pub(crate) async fn newest_entry(
     session: &Session,
     noun: &str,
     is_match: impl Fn(&ResourceId, &Entry) -> bool,
-) -> Result<(ResourceId, Entry), Failure> {
+) -> Result<(ResourceId, Entry)> {
     if session.is_sandbox() {
         let why = format!("the sandbox has no {noun} of an earlier command");
         return Err(Failure::new(Exit::NotFound, why).hint(EMPTY_SANDBOX));

@@ -15,7 +15,7 @@ use crate::args::{
 };
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::follow::job::{self, FinishedJob};
 use crate::follow::wait::{self, WaitOptions};
 use crate::follow::watch::{WatchOptions, watch};
@@ -81,7 +81,6 @@ pub(crate) struct ListEvents {
     list: ListArgs,
 }
 
-/// The flags of a command that acts on one job.
 #[derive(Args, Debug)]
 pub(crate) struct JobIdArgs {
     /// Job id
@@ -91,7 +90,6 @@ pub(crate) struct JobIdArgs {
     surface: SurfaceArg,
 }
 
-/// The flags of a command that acts on one job or several.
 #[derive(Args, Debug)]
 pub(crate) struct JobIdsArgs {
     /// Job ids
@@ -171,20 +169,16 @@ impl Job {
 /// The types that are written as their first word.
 const SHORT_TYPES: [&str; 4] = ["image", "video", "music", "avatar"];
 
-/// Returns the names of all types of jobs.
 pub(crate) fn job_types() -> impl Iterator<Item = &'static str> {
     SHORT_TYPES.into_iter().chain(JobType::KNOWN.iter().map(JobType::as_str))
 }
 
 fn parse_job_type(text: &str) -> Result<JobType, Infallible> {
-    match SHORT_TYPES.contains(&text) {
-        true => format!("{text}_generation").parse(),
-        false => text.parse(),
-    }
+    if SHORT_TYPES.contains(&text) { format!("{text}_generation").parse() } else { text.parse() }
 }
 
 /// With `--last`, sets the id and the surface of the newest job in the journal.
-async fn resolve_last(session: &Session, jobs: &mut JobsToWait) -> Result<(), Failure> {
+async fn resolve_last(session: &Session, jobs: &mut JobsToWait) -> Result {
     match (jobs.last, jobs.ids.is_empty()) {
         (true, _) => {}
         (false, true) => return Err(wait::no_ids("job")),
@@ -201,7 +195,7 @@ async fn resolve_last(session: &Session, jobs: &mut JobsToWait) -> Result<(), Fa
     Ok(())
 }
 
-pub(crate) async fn run(session: &Session, mut job: Job) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, mut job: Job) -> Result {
     if let Job::Wait(WaitForJobs { jobs, .. }) | Job::Download(DownloadJobs { jobs, .. }) = &mut job
     {
         resolve_last(session, jobs).await?;
@@ -212,11 +206,7 @@ pub(crate) async fn run(session: &Session, mut job: Job) -> Result<(), Failure> 
     }
 }
 
-async fn run_on<S: EstimateSource>(
-    session: &Session,
-    access: &Access<S>,
-    job: Job,
-) -> Result<(), Failure> {
+async fn run_on<S: EstimateSource>(session: &Session, access: &Access<S>, job: Job) -> Result {
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
@@ -312,14 +302,14 @@ fn status_table(status: &JobStatusPayload) -> Table {
     table
 }
 
-async fn events(session: &Session, args: &ListEvents) -> Result<(), Failure> {
+async fn events(session: &Session, args: &ListEvents) -> Result {
     let client = session.access::<Developer>()?.client;
     let job = client.jobs().handle(args.job.id.as_str());
     let listing = Listing::new(session, &args.list, "events").without_limit_parameter();
     listing.print(|| job.events(), job::timeline).await
 }
 
-async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
+async fn redeliver(session: &Session, id: &str) -> Result {
     let client = session.access::<Developer>()?.client;
     let sent = session.send(client.jobs().handle(id).redeliver_webhook()).await;
     let redelivery = sent.map_err(|failure| {
@@ -329,11 +319,7 @@ async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
     session.printer.print_item(&redelivery, redelivery_table)
 }
 
-async fn list<S: ClientSurface>(
-    session: &Session,
-    access: &Access<S>,
-    args: ListJobs,
-) -> Result<(), Failure> {
+async fn list<S: ClientSurface>(session: &Session, access: &Access<S>, args: ListJobs) -> Result {
     let call = || {
         let mut call = access.client.jobs().list();
         if let Some(status) = &args.status {
@@ -348,10 +334,8 @@ async fn list<S: ClientSurface>(
     listing.print(call, job::list::<S>).await.map_err(|failure| {
         // The service may know types that are newer than this version.
         let unknown = args.job_type.as_ref().filter(|it| !JobType::KNOWN.contains(it));
-        match unknown.and_then(|it| nearest(it.as_str(), job_types())) {
-            Some(near) => failure.hint(format!("did you mean: --type {near}")),
-            None => failure,
-        }
+        let near = unknown.and_then(|it| nearest(it.as_str(), job_types()));
+        failure.with_some(near, |it, near| it.hint(format!("did you mean: --type {near}")))
     })
 }
 
@@ -370,7 +354,7 @@ async fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status
     session.close_intent(&access.base_url, &id, outcome).await;
 }
 
-fn check_ids(ids: &[String]) -> Result<(), Failure> {
+fn check_ids(ids: &[String]) -> Result {
     for id in ids {
         let path = Operation::JobsStatus.expand(&[id]);
         path.map_err(|error| Failure::usage(error.to_string()))?;
@@ -383,7 +367,7 @@ async fn wait_for_all<S: EstimateSource>(
     access: &Access<S>,
     jobs: JobsToWait,
     download: Option<&DownloadPlan>,
-) -> Result<(), Failure> {
+) -> Result {
     let ids = wait::without_duplicates(jobs.ids);
     check_ids(&ids)?;
     let (args, kind, receipt_mode) = (&jobs.wait, ObjectKind::Job, ReceiptArgs::default());

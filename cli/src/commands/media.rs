@@ -6,7 +6,7 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::VideoCaptions;
 
 use crate::args::{ImageFields, PromptArgs, SubmitArgs, SurfaceChoice, VideoFields, headings};
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::output::Table;
 use crate::output::values::add_artifacts;
 use crate::request::SubmitRequest;
@@ -30,7 +30,7 @@ pub(crate) struct GenerateImage {
     submit: SubmitArgs,
 }
 
-pub(crate) async fn image(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
+pub(crate) async fn image(session: &Session, Image::Generate(args): Image) -> Result {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .flags(&args.fields)?
         .require_prompt(
@@ -73,7 +73,7 @@ pub(crate) struct GenerateVideo {
     submit: SubmitArgs,
 }
 
-pub(crate) async fn video(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
+pub(crate) async fn video(session: &Session, Video::Generate(args): Video) -> Result {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .flags(&args.fields)?
         .require_prompt(
@@ -112,7 +112,7 @@ pub(crate) struct GenerateMusic {
     submit: SubmitArgs,
 }
 
-pub(crate) async fn music(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
+pub(crate) async fn music(session: &Session, Music::Generate(args): Music) -> Result {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .with("duration", args.duration)?
         .require_prompt(
@@ -150,7 +150,7 @@ pub(crate) struct CreateCaptions {
     submit: SubmitArgs,
 }
 
-pub(crate) async fn caption(session: &Session, caption: Caption) -> Result<(), Failure> {
+pub(crate) async fn caption(session: &Session, caption: Caption) -> Result {
     match caption {
         Caption::Create(args) => {
             let body = RequestBody::read(&args.submit.body)?

@@ -11,7 +11,7 @@ use svc_mock_server::program::{self, MockOptions, request_line};
 use svc_mock_server::serve::Server;
 use tokio::process::Command;
 
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::interrupt::{Interrupt, Signals};
 use crate::session::Session;
 use crate::text::sanitize;
@@ -40,7 +40,7 @@ pub(crate) enum Mock {
     Exec(Box<Exec>),
 }
 
-pub(crate) async fn run(session: &Session, mock: Mock) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, mock: Mock) -> Result {
     match mock {
         Mock::Serve(mut options) => {
             options.log_requests |= session.global.verbose > 0;
@@ -50,7 +50,7 @@ pub(crate) async fn run(session: &Session, mock: Mock) -> Result<(), Failure> {
     }
 }
 
-async fn serve(options: program::Options) -> Result<(), Failure> {
+async fn serve(options: program::Options) -> Result {
     // Installed before the first line is printed: a reader of that line may send a signal at once.
     let end = program::shutdown_signal()
         .map_err(|error| Failure::other(format!("cannot install signal handlers: {error}")))?;
@@ -86,7 +86,7 @@ pub(crate) struct Exec {
     command: Vec<OsString>,
 }
 
-async fn exec(session: &Session, args: Exec) -> Result<(), Failure> {
+async fn exec(session: &Session, args: Exec) -> Result {
     let server = Server::bind(args.mock.setup(), args.port_base, log)
         .await
         .map_err(|error| Failure::other(error.to_string()).context("could not start the mock"))?;
@@ -154,8 +154,7 @@ enum Ended {
     Signal(i32),
 }
 
-/// Runs a program with additional environment variables, and waits for it. SIGINT, SIGTERM and
-/// SIGHUP are forwarded to it.
+/// Runs a program until it ends. SIGINT, SIGTERM and SIGHUP are forwarded to it.
 async fn run_child(
     program: &OsStr,
     arguments: &[OsString],

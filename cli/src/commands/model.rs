@@ -10,7 +10,7 @@ use crate::args::{
     AvatarFields, ListArgs, PromptArgs, SubmitArgs, VideoMedia, VideoProperties, headings,
 };
 use crate::commands::operations::command_of;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, whole};
@@ -88,7 +88,7 @@ pub(crate) enum ModelType {
     Video,
 }
 
-pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, model: Model) -> Result {
     match model {
         Model::List { model_type, list: args } => list(session, model_type, &args).await,
         Model::Get { id, model_type } => get(session, &id, model_type).await,
@@ -96,7 +96,7 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
     }
 }
 
-async fn run_alias(session: &Session, args: &RunAlias) -> Result<(), Failure> {
+async fn run_alias(session: &Session, args: &RunAlias) -> Result {
     let owner = session.first_party_owner(args.owner.as_deref())?;
     let body = alias_body(args)?;
     if let Some(canonical) = args.alias.canonical() {
@@ -114,7 +114,7 @@ async fn run_alias(session: &Session, args: &RunAlias) -> Result<(), Failure> {
     submit::developer(session, request, &args.submit).await
 }
 
-fn alias_body(args: &RunAlias) -> Result<Map<String, Value>, Failure> {
+fn alias_body(args: &RunAlias) -> Result<Map<String, Value>> {
     let fields = &args.fields;
     if fields.prompt.given().is_some() && !args.alias.has_prompt() {
         let why = format!("{} does not take a prompt", args.alias.name());
@@ -137,11 +137,7 @@ fn alias_body(args: &RunAlias) -> Result<Map<String, Value>, Failure> {
         .finish()
 }
 
-async fn list(
-    session: &Session,
-    model_type: Option<ModelType>,
-    args: &ListArgs,
-) -> Result<(), Failure> {
+async fn list(session: &Session, model_type: Option<ModelType>, args: &ListArgs) -> Result {
     let client = session.access::<Open>()?.client;
     let images = || client.models().list_images();
     let videos = || client.models().list_videos();
@@ -176,7 +172,7 @@ fn list_table(models: &[Entry]) -> Table {
     table
 }
 
-async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Result<(), Failure> {
+async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Result {
     let client = session.access::<Open>()?.client;
     let model = match model_type {
         Some(ModelType::Image) => client.models().get_image(id).await?,

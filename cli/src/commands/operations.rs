@@ -5,7 +5,7 @@ use serde::Serialize;
 use svc_sdk::contract::{Operation, exhaustive};
 
 use crate::args::PageArgs;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::listing;
 use crate::output::Table;
 use crate::output::layout::{cut, required, whole};
@@ -31,7 +31,7 @@ struct OperationRow {
     summary: &'static str,
 }
 
-pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
+pub(crate) fn run(session: &Session, args: &Operations) -> Result {
     let rows: Vec<OperationRow> = Operation::ALL.iter().map(|operation| row(*operation)).collect();
     // The table is fixed, so all of it is one page.
     let max_items = args.page.max_items_or(None);
@@ -59,8 +59,6 @@ fn row(operation: Operation) -> OperationRow {
     }
 }
 
-/// Returns the command line that calls an operation, with placeholders for its arguments.
-///
 /// The `match` is exhaustive, so that an operation cannot be added without a command.
 pub(crate) const fn command_of(operation: Operation) -> &'static str {
     use exhaustive::Operation as Op;

@@ -5,7 +5,7 @@ use svc_sdk::Open;
 use svc_sdk::types::CatalogModel;
 
 use crate::args::{BodyArgs, ListArgs, PromptArgs, VideoFields, headings};
-use crate::error::Failure;
+use crate::error::Result;
 use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{number, required, whole};
@@ -26,7 +26,7 @@ pub(crate) enum Pricing {
     },
 }
 
-pub(crate) async fn pricing(session: &Session, pricing: Pricing) -> Result<(), Failure> {
+pub(crate) async fn pricing(session: &Session, pricing: Pricing) -> Result {
     let client = session.access::<Open>()?.client;
     match pricing {
         Pricing::List(list) => {
@@ -83,7 +83,7 @@ pub(crate) struct Estimate {
     body: BodyArgs,
 }
 
-pub(crate) async fn estimate(session: &Session, args: Estimate) -> Result<(), Failure> {
+pub(crate) async fn estimate(session: &Session, args: Estimate) -> Result {
     let mut body = RequestBody::read_with_prompt(&args.body, &args.prompt)?.flags(&args.fields)?;
     body.set("num_images", args.num_images)?;
     let body = body.with_default("model", "auto").finish()?;

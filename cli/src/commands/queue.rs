@@ -7,7 +7,7 @@ use svc_sdk::handle::QueueResource;
 use crate::args::{DownloadArgs, PageArgs, ReceiptArgs, WaitArgs, headings};
 use crate::commands::history::{self, newest_entry};
 use crate::download::DownloadPlan;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::follow::ResourceKind;
 use crate::follow::queue::report;
 use crate::follow::wait::{self, Waiter};
@@ -55,7 +55,7 @@ pub(crate) struct WaitForQueue {
     download: DownloadArgs,
 }
 
-pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, queue: Queue) -> Result {
     if let Queue::Wait(WaitForQueue { id: None, last: false, .. }) = &queue {
         return Err(wait::no_ids("queue"));
     }
@@ -101,7 +101,7 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     }
 }
 
-async fn list(session: &Session, args: &ListQueues) -> Result<(), Failure> {
+async fn list(session: &Session, args: &ListQueues) -> Result {
     let mut entries = session.submitted().await?;
     entries.retain(|entry| matches!(entry.resource, Some(ResourceId::Queue(_))));
     history::print(session, entries, &args.page, args.refresh, "queues").await?;
@@ -112,8 +112,7 @@ async fn list(session: &Session, args: &ListQueues) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the id of the newest queue in the journal.
-async fn newest_queue(session: &Session) -> Result<String, Failure> {
+async fn newest_queue(session: &Session) -> Result<String> {
     let is_queue = |id: &ResourceId, _: &_| matches!(id, ResourceId::Queue(_));
     let (id, _) = newest_entry(session, "queue", is_queue).await?;
     Ok(id.id().to_owned())

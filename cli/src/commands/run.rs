@@ -14,7 +14,7 @@ use crate::args::{
 };
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::follow::run::{FinishedRun, by_kind, report, spend, terminal_receipt};
 use crate::follow::wait::{self, WaitOptions};
 use crate::follow::{ResourceKind, print_each, with_download_flags};
@@ -48,7 +48,6 @@ pub(crate) enum Run {
     Redeliver(RunIdArgs),
 }
 
-/// The flag `--kind`.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct KindArg {
     /// Kind of run [default: from the local history, or else by asking the service]
@@ -56,7 +55,6 @@ pub(crate) struct KindArg {
     kind: Option<RunKindChoice>,
 }
 
-/// The flags of a command that acts on one run.
 #[derive(Args, Debug)]
 pub(crate) struct RunIdArgs {
     /// Run id
@@ -66,7 +64,6 @@ pub(crate) struct RunIdArgs {
     kind: KindArg,
 }
 
-/// The flags of a command that acts on one run or several.
 #[derive(Args, Debug)]
 pub(crate) struct RunIdsArgs {
     /// Run ids
@@ -120,243 +117,205 @@ pub(crate) struct DownloadRuns {
     files: FileArgs,
 }
 
-pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
+struct Runs<'a> {
+    session: &'a Session,
+    access: Access<Developer>,
+}
+
+pub(crate) async fn run(session: &Session, run: Run) -> Result {
     if let Run::Wait(WaitForRuns { runs, .. }) | Run::Download(DownloadRuns { runs, .. }) = &run
         && runs.ids.is_empty()
         && !runs.last
     {
         return Err(wait::no_ids("run"));
     }
-    let access = session.access::<Developer>()?;
+    let runs = Runs { session, access: session.access()? };
+    let client = &runs.access.client;
     match run {
         Run::Get(args) => {
             let get = async |id: &str| {
-                let kind = resolve_kind(session, &access, args.kind.kind, id).await?;
-                let receipt = by_kind!(kind, K => K::handle(&access.client, id).get().await)?;
-                close_intent(session, &access, id, &receipt).await;
+                let kind = runs.kind_of(args.kind, id).await?;
+                let receipt = by_kind!(kind, K => K::handle(client, id).get().await)?;
+                runs.close_intent(id, &receipt).await;
                 Ok(FinishedRun::new(receipt))
             };
             print_each(session, ObjectKind::Run, args.ids, get, report::finished).await
         }
         Run::Status(args) => {
             let status = async |id: &str| {
-                let kind = resolve_kind(session, &access, args.kind.kind, id).await?;
-                Ok(by_kind!(kind, K => K::handle(&access.client, id).status().await)?)
+                let kind = runs.kind_of(args.kind, id).await?;
+                Ok(by_kind!(kind, K => K::handle(client, id).status().await)?)
             };
             let table = report::status_table;
             print_each(session, ObjectKind::Run, args.ids, status, table).await
         }
-        Run::Result(args) => result(session, &access, &args).await,
+        Run::Result(args) => runs.result(&args).await,
         Run::Events(args) => {
-            require_format_run(session, &access, &args.run, "a timeline").await?;
-            let run = access.client.format_runs().handle(args.run.id.as_str());
+            runs.require_format_run(&args.run, "a timeline").await?;
+            let run = client.format_runs().handle(args.run.id.as_str());
             let listing = Listing::new(session, &args.list, "events").without_limit_parameter();
             listing.print(|| run.events(), report::timeline).await
         }
         Run::Cancel(args) => {
-            let kind = args.kind.kind;
-            let cancel = async |id: &str| cancel(session, &access, kind, id).await;
+            let cancel = async |id: &str| runs.cancel(args.kind, id).await;
             print_each(session, ObjectKind::Run, args.ids, cancel, report::finished).await
         }
         Run::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
-            let receipt_mode = args.receipt_mode;
-            wait_for_all(session, &access, args.runs, plan.as_ref(), receipt_mode).await
+            runs.wait_for_all(args.runs, plan.as_ref(), args.receipt_mode).await
         }
         Run::Download(args) => {
             wait::check_no_folder(&args.runs.ids)?;
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
-            wait_for_all(session, &access, args.runs, Some(&plan), ReceiptArgs { receipt: true })
-                .await
+            runs.wait_for_all(args.runs, Some(&plan), ReceiptArgs { receipt: true }).await
         }
-        Run::Redeliver(args) => redeliver(session, &access, args).await,
+        Run::Redeliver(args) => runs.redeliver(args).await,
     }
 }
 
-async fn result(
-    session: &Session,
-    access: &Access<Developer>,
-    args: &RunIdArgs,
-) -> Result<(), Failure> {
-    let kind = resolve_kind(session, access, args.kind.kind, &args.id).await?;
-    by_kind!(kind, K => {
-        let run = K::handle(&access.client, &args.id);
-        // One look: who wants to wait has a command for it.
-        let receipt = run.result().await?;
-        let receipt = match receipt.is_output_pending() {
-            true => terminal_receipt(run.updates()).await?,
-            false => receipt,
-        };
-        close_intent(session, access, &args.id, &receipt).await;
-        let finished = FinishedRun::new(receipt);
-        K::print_result(&run, session, finished, ReceiptArgs { receipt: true })
-    })
-}
-
-async fn cancel(
-    session: &Session,
-    access: &Access<Developer>,
-    kind: Option<RunKindChoice>,
-    id: &str,
-) -> Result<FinishedRun, Failure> {
-    let kind = resolve_kind(session, access, kind, id).await?;
-    let canceled = by_kind!(kind, K => K::handle(&access.client, id).cancel().await);
-    let receipt =
-        canceled.map_err(|error| Failure::from(error).context("could not cancel the run"))?;
-    close_intent(session, access, id, &receipt).await;
-    let (id, spend) = (sanitize(id), spend(&receipt));
-    session.printer.note(&match &receipt.status {
-        RunStatus::Canceled => {
-            format!("canceled run {id}; work done until then is billed: {spend}")
-        }
-        status => format!(
-            "run {id} was not canceled: its status is {}; {spend}",
-            sanitize(status.as_str())
-        ),
-    });
-    Ok(FinishedRun::new(receipt))
-}
-
-async fn redeliver(
-    session: &Session,
-    access: &Access<Developer>,
-    args: RunIdArgs,
-) -> Result<(), Failure> {
-    require_format_run(session, access, &args, "a webhook to redeliver").await?;
-    let id = RunId::from(args.id);
-    let call = access.client.format_runs().handle(&id).redeliver_webhook();
-    let sent = session.send(call).await;
-    let redelivery = sent.map_err(|failure| {
-        failure
-            .context("could not redeliver the event")
-            .for_resource(ResourceId::Run(id.as_str().to_owned()))
-    })?;
-    session.printer.print_item(&redelivery, redelivery_table)
-}
-
-async fn require_format_run(
-    session: &Session,
-    access: &Access<Developer>,
-    args: &RunIdArgs,
-    what: &str,
-) -> Result<(), Failure> {
-    let kind = match args.kind.kind {
-        Some(kind) => Some(kind),
-        None => kind_from_history(session, access, &args.id).await,
-    };
-    match kind {
-        None | Some(RunKindChoice::Format) => Ok(()),
-        Some(kind) => Err(Failure::usage(format!(
-            "only runs of Formats have {what}: this run is of kind {}",
-            kind.as_str()
-        ))),
-    }
-}
-
-async fn close_intent(
-    session: &Session,
-    access: &Access<Developer>,
-    id: &str,
-    receipt: &RunReceipt,
-) {
-    let id = ResourceId::Run(id.to_owned());
-    let outcome = Outcome::of_status(receipt.status.as_str());
-    session.close_intent(&access.base_url, &id, outcome).await;
-}
-
-async fn resolve_kind(
-    session: &Session,
-    access: &Access<Developer>,
-    given: Option<RunKindChoice>,
-    id: &str,
-) -> Result<RunKindChoice, Failure> {
-    let known = match given {
-        Some(kind) => Some(kind),
-        None => kind_from_history(session, access, id).await,
-    };
-    if let Some(kind) = known {
-        return Ok(kind);
-    }
-    let mut forbidden = None;
-    for kind in RunKindChoice::ALL {
-        match probe(access, kind, id).await {
-            Ok(()) => return Ok(kind),
-            Err(error) if error.is_not_found() => {}
-            // A key without access to one kind may have access to another.
-            Err(error) if error.status() == Some(403) => forbidden = Some(error),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let id = ResourceId::Run(id.to_owned());
-    Err(match forbidden {
-        Some(error) => Failure::from(error)
-            .context("could not determine the kind of the run")
-            .for_resource(id)
-            .hint("pass --kind action, --kind format or --kind agent"),
-        None => Failure::new(Exit::NotFound, "no run with this id was found").for_resource(id),
-    })
-}
-
-async fn kind_from_history(
-    session: &Session,
-    access: &Access<Developer>,
-    id: &str,
-) -> Option<RunKindChoice> {
-    let entries = session.submitted().await.ok()?;
-    let entry = entries.into_iter().find(|entry| {
-        let is_it = matches!(&entry.resource, Some(ResourceId::Run(known)) if known == id);
-        is_it && entry.base_url == access.base_url
-    })?;
-    RunKindChoice::of_operation(&entry.operation)
-}
-
-async fn probe(
-    access: &Access<Developer>,
-    kind: RunKindChoice,
-    id: &str,
-) -> Result<(), svc_sdk::Error> {
-    by_kind!(kind, K => K::handle(&access.client, id).status().await.map(|_| ()))
-}
-
-async fn wait_for_all(
-    session: &Session,
-    access: &Access<Developer>,
-    runs: RunsToWait,
-    download: Option<&DownloadPlan>,
-    receipt_mode: ReceiptArgs,
-) -> Result<(), Failure> {
-    let given_kind = runs.kind.kind;
-    let mut ids = wait::without_duplicates(runs.ids);
-    if runs.last {
-        let (id, _) = newest_entry(session, "run", |id, entry| {
-            let is_kind = |kind| RunKindChoice::of_operation(&entry.operation) == Some(kind);
-            matches!(id, ResourceId::Run(_)) && given_kind.is_none_or(is_kind)
+impl Runs<'_> {
+    async fn result(&self, args: &RunIdArgs) -> Result {
+        let kind = self.kind_of(args.kind, &args.id).await?;
+        by_kind!(kind, K => {
+            let run = K::handle(&self.access.client, &args.id);
+            // One look: who wants to wait has a command for it.
+            let receipt = run.result().await?;
+            let receipt = match receipt.is_output_pending() {
+                true => terminal_receipt(run.updates()).await?,
+                false => receipt,
+            };
+            self.close_intent(&args.id, &receipt).await;
+            let finished = FinishedRun::new(receipt);
+            K::print_result(&run, self.session, finished, ReceiptArgs { receipt: true })
         })
-        .await?;
-        ids.push(id.id().to_owned());
     }
-    let mut kinds = HashMap::new();
-    for id in &ids {
-        match resolve_kind(session, access, given_kind, id).await {
-            Ok(kind) => kinds.insert(id.clone(), kind),
-            // The others are waited for. Reading this one fails again, and is reported.
-            Err(failure) if ids.len() > 1 && failure.exit() == Exit::NotFound => None,
-            Err(failure) => return Err(failure),
-        };
+
+    async fn cancel(&self, kind: KindArg, id: &str) -> Result<FinishedRun> {
+        let kind = self.kind_of(kind, id).await?;
+        let canceled = by_kind!(kind, K => K::handle(&self.access.client, id).cancel().await);
+        let receipt =
+            canceled.map_err(|error| Failure::from(error).context("could not cancel the run"))?;
+        self.close_intent(id, &receipt).await;
+        let (id, spend) = (sanitize(id), spend(&receipt));
+        self.session.printer.note(&match &receipt.status {
+            RunStatus::Canceled => {
+                format!("canceled run {id}; work done until then is billed: {spend}")
+            }
+            status => format!(
+                "run {id} was not canceled: its status is {}; {spend}",
+                sanitize(status.as_str())
+            ),
+        });
+        Ok(FinishedRun::new(receipt))
     }
-    let (args, kind) = (&runs.wait, ObjectKind::Run);
-    let options = WaitOptions { session, args, download, kind, receipt_mode };
-    let wait = async |id: &str, is_only: bool| {
-        let kind = kinds.get(id).copied().unwrap_or(RunKindChoice::Format);
-        by_kind!(kind, K => options.wait(K::handle(&access.client, id), is_only).await)
-    };
-    let resume = |ids: &[&str]| {
-        let mut words = [&["run", "wait"], ids].concat();
-        if let Some(kind) = given_kind {
-            words.extend(["--kind", kind.as_str()]);
+
+    async fn redeliver(&self, args: RunIdArgs) -> Result {
+        self.require_format_run(&args, "a webhook to redeliver").await?;
+        let id = RunId::from(args.id);
+        let call = self.access.client.format_runs().handle(&id).redeliver_webhook();
+        let sent = self.session.send(call).await;
+        let redelivery = sent.map_err(|failure| {
+            failure
+                .context("could not redeliver the event")
+                .for_resource(ResourceId::Run(id.as_str().to_owned()))
+        })?;
+        self.session.printer.print_item(&redelivery, redelivery_table)
+    }
+
+    async fn require_format_run(&self, args: &RunIdArgs, what: &str) -> Result {
+        match self.known_kind(args.kind, &args.id).await {
+            None | Some(RunKindChoice::Format) => Ok(()),
+            Some(kind) => Err(Failure::usage(format!(
+                "only runs of Formats have {what}: this run is of kind {}",
+                kind.as_str()
+            ))),
         }
-        let words = with_download_flags(&words, "--download", download);
-        session.resume_command(SurfaceChoice::Developer, &words)
-    };
-    options.wait_for_all(ids, &access.base_url, wait, resume).await
+    }
+
+    async fn close_intent(&self, id: &str, receipt: &RunReceipt) {
+        let id = ResourceId::Run(id.to_owned());
+        let outcome = Outcome::of_status(receipt.status.as_str());
+        self.session.close_intent(&self.access.base_url, &id, outcome).await;
+    }
+
+    async fn kind_of(&self, given: KindArg, id: &str) -> Result<RunKindChoice> {
+        if let Some(kind) = self.known_kind(given, id).await {
+            return Ok(kind);
+        }
+        let mut forbidden = None;
+        for kind in RunKindChoice::ALL {
+            let client = &self.access.client;
+            let found = by_kind!(kind, K => K::handle(client, id).status().await.map(|_| ()));
+            match found {
+                Ok(()) => return Ok(kind),
+                Err(error) if error.is_not_found() => {}
+                // A key without access to one kind may have access to another.
+                Err(error) if error.status() == Some(403) => forbidden = Some(error),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let id = ResourceId::Run(id.to_owned());
+        Err(match forbidden {
+            Some(error) => Failure::from(error)
+                .context("could not determine the kind of the run")
+                .for_resource(id)
+                .hint("pass --kind action, --kind format or --kind agent"),
+            None => Failure::new(Exit::NotFound, "no run with this id was found").for_resource(id),
+        })
+    }
+
+    /// Returns the given kind, or that in the history.
+    async fn known_kind(&self, given: KindArg, id: &str) -> Option<RunKindChoice> {
+        if given.kind.is_some() {
+            return given.kind;
+        }
+        let entries = self.session.submitted().await.ok()?;
+        let entry = entries.into_iter().find(|entry| {
+            let is_it = matches!(&entry.resource, Some(ResourceId::Run(known)) if known == id);
+            is_it && entry.base_url == self.access.base_url
+        })?;
+        RunKindChoice::of_operation(&entry.operation)
+    }
+
+    async fn wait_for_all(
+        &self,
+        runs: RunsToWait,
+        download: Option<&DownloadPlan>,
+        receipt_mode: ReceiptArgs,
+    ) -> Result {
+        let (session, access, given_kind) = (self.session, &self.access, runs.kind);
+        let mut ids = wait::without_duplicates(runs.ids);
+        if runs.last {
+            let (id, _) = newest_entry(session, "run", |id, entry| {
+                let is_kind = |kind| RunKindChoice::of_operation(&entry.operation) == Some(kind);
+                matches!(id, ResourceId::Run(_)) && given_kind.kind.is_none_or(is_kind)
+            })
+            .await?;
+            ids.push(id.id().to_owned());
+        }
+        let mut kinds = HashMap::new();
+        for id in &ids {
+            match self.kind_of(given_kind, id).await {
+                Ok(kind) => kinds.insert(id.clone(), kind),
+                // The others are waited for. Reading this one fails again, and is reported.
+                Err(failure) if ids.len() > 1 && failure.exit() == Exit::NotFound => None,
+                Err(failure) => return Err(failure),
+            };
+        }
+        let (args, kind) = (&runs.wait, ObjectKind::Run);
+        let options = WaitOptions { session, args, download, kind, receipt_mode };
+        let wait = async |id: &str, is_only: bool| {
+            let kind = kinds.get(id).copied().unwrap_or(RunKindChoice::Format);
+            by_kind!(kind, K => options.wait(K::handle(&access.client, id), is_only).await)
+        };
+        let resume = |ids: &[&str]| {
+            let mut words = [&["run", "wait"], ids].concat();
+            if let Some(kind) = given_kind.kind {
+                words.extend(["--kind", kind.as_str()]);
+            }
+            let words = with_download_flags(&words, "--download", download);
+            session.resume_command(SurfaceChoice::Developer, &words)
+        };
+        options.wait_for_all(ids, &access.base_url, wait, resume).await
+    }
 }

@@ -9,7 +9,7 @@ use svc_sdk::contract::{Method, Operation};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
-use crate::error::{ClientCode, Failure};
+use crate::error::{ClientCode, Failure, Result};
 use crate::output::Table;
 use crate::output::layout::{cut, required, whole};
 use crate::session::Session;
@@ -42,14 +42,14 @@ pub(crate) struct CheckSchema {
     against: Option<String>,
 }
 
-pub(crate) async fn run(session: &Session, schema: Schema) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, schema: Schema) -> Result {
     match schema {
         Schema::Fetch(args) => fetch(session, args).await,
         Schema::Check(args) => check(session, args).await,
     }
 }
 
-async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
+async fn fetch(session: &Session, args: Fetch) -> Result {
     let operation = if args.reference { Operation::Reference } else { Operation::Openapi };
     let client = session.access_without_key::<Developer>()?.client;
     let bytes = read(&client, operation.path(), None).await?;
@@ -66,7 +66,7 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
     }
 }
 
-async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
+async fn check(session: &Session, args: CheckSchema) -> Result {
     let live_document = match args.against.as_deref() {
         None => {
             let client = session.access_without_key::<Developer>()?.client;
@@ -137,7 +137,7 @@ fn first_few(operations: &[String]) -> String {
     }
 }
 
-async fn from_url(session: &Session, text: &str) -> Result<Value, Failure> {
+async fn from_url(session: &Session, text: &str) -> Result<Value> {
     let url = Url::parse(text)
         .map_err(|error| Failure::usage(format!("invalid URL `{text}`: {error}")))?;
     let origin = url.origin().ascii_serialization();
@@ -145,18 +145,14 @@ async fn from_url(session: &Session, text: &str) -> Result<Value, Failure> {
     parse(&read(&client, url.path(), Some(&url)).await?, text)
 }
 
-fn from_file(file: &Path) -> Result<Value, Failure> {
+fn from_file(file: &Path) -> Result<Value> {
     let name = file.display().to_string();
     let bytes = std::fs::read(file)
         .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     parse(&bytes, &name)
 }
 
-async fn read(
-    client: &Client<Developer>,
-    path: &str,
-    query: Option<&Url>,
-) -> Result<Vec<u8>, Failure> {
+async fn read(client: &Client<Developer>, path: &str, query: Option<&Url>) -> Result<Vec<u8>> {
     let pairs = query.into_iter().flat_map(Url::query_pairs);
     let call = pairs.fold(client.raw_request(Method::Get, path), |call, (name, value)| {
         call.query(&name, value)
@@ -164,7 +160,7 @@ async fn read(
     Ok(call.await?.body.to_vec())
 }
 
-fn parse(bytes: &[u8], what: &str) -> Result<Value, Failure> {
+fn parse(bytes: &[u8], what: &str) -> Result<Value> {
     serde_json::from_slice(bytes).map_err(|error| {
         Failure::other(format!("{what} is not valid JSON: {error}"))
             .with_client_code(ClientCode::UNREADABLE_RESPONSE)

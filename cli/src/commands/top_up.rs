@@ -9,7 +9,7 @@ use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 
 use crate::args::{BodyArgs, JournalArgs, SurfaceChoice, Timeout, headings};
 use crate::download::open_with_default;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::follow::wait;
 use crate::output::values::money;
 use crate::output::{ObjectKind, Table};
@@ -29,7 +29,6 @@ const UNCONFIRMED_CENTS: u64 = 50_000;
 const NEW_HINT: &str =
     "to create another top-up, run the command with --new; one that is not paid costs nothing";
 
-/// The subcommands of `svc top-up`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TopUp {
     /// Create a top-up, and print its checkout URL
@@ -52,7 +51,6 @@ pub(crate) enum TopUp {
     },
 }
 
-/// The flags of `svc top-up create`.
 #[derive(Args, Debug)]
 pub(crate) struct Create {
     /// Amount in dollars, 5 to 10000, such as 20 or 20.50 (required)
@@ -88,7 +86,7 @@ pub(crate) struct Create {
     journal: JournalArgs,
 }
 
-pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result {
     match top_up {
         TopUp::Create(args) => create(session, args).await,
         TopUp::Get { id } => {
@@ -99,7 +97,7 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
     }
 }
 
-async fn create(session: &Session, args: Create) -> Result<(), Failure> {
+async fn create(session: &Session, args: Create) -> Result {
     let mut body = RequestBody::read(&args.body)?;
     let cents = args.amount.map(|amount| amount.as_micros() / MICROS_PER_CENT);
     body.set("amount_usd_cents", cents)?;
@@ -169,7 +167,7 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn confirm(session: &Session, cents: u64, yes: bool) -> Result<(), Failure> {
+async fn confirm(session: &Session, cents: u64, yes: bool) -> Result {
     let amount = i64::try_from(cents).ok().and_then(Usd::from_cents);
     let amount = amount.map_or_else(|| format!("{cents} cents"), money);
     if cents <= UNCONFIRMED_CENTS || yes || session.is_sandbox() || !session.printer.can_prompt() {
@@ -207,11 +205,7 @@ fn parse_amount(text: &str) -> Result<Usd, String> {
     })
 }
 
-async fn wait_until_paid(
-    session: &Session,
-    id: TopUpId,
-    timeout: Option<Timeout>,
-) -> Result<(), Failure> {
+async fn wait_until_paid(session: &Session, id: TopUpId, timeout: Option<Timeout>) -> Result {
     let client = session.access::<Open>()?.client;
     let wait = client.top_ups().handle(&id).wait();
     let wait = match timeout {

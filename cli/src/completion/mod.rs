@@ -19,7 +19,7 @@ use svc_webhook_inbox::ListQuery;
 use crate::args::Global;
 use crate::batch;
 use crate::commands::job::job_types;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
 use crate::text::sanitize;
@@ -27,8 +27,7 @@ use crate::webhook::{StoreAddress, samples};
 
 const VARIABLE: &str = "COMPLETE";
 
-/// Completes a command line, or prints the script that makes a shell ask for completions. Returns
-/// `None` if neither is requested.
+/// Completes a command line, or prints the script for a shell. Returns `None` without either.
 pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
     std::env::var_os(VARIABLE)?;
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -60,8 +59,7 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
     }
 }
 
-/// Returns the script that makes a shell ask this program for completions, or `None` if the shell
-/// is not known.
+/// Returns the script of a shell that asks this program, or `None` for an unknown shell.
 pub(crate) fn script(shell: &str) -> std::io::Result<Option<Vec<u8>>> {
     let shells = Shells::builtins();
     let Some(completer) = shells.completer(shell) else { return Ok(None) };
@@ -76,7 +74,6 @@ fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
     Global { quiet: true, verbose: 0, output: None, jq: None, ..global.unwrap_or_default() }
 }
 
-/// What was typed before the word to complete.
 #[derive(Clone, Debug, Default)]
 struct Typed {
     global: Global,
@@ -181,8 +178,7 @@ struct Value {
 
 const MAX_HISTORY: usize = 100;
 
-/// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs. What has
-/// ended cannot be canceled.
+/// `field` selects jobs or runs. What has ended cannot be canceled.
 fn history(typed: &Typed, field: &str) -> Vec<CompletionCandidate> {
     let global = typed.global.clone();
     let found = remote::in_time(move || {
@@ -210,7 +206,6 @@ fn history(typed: &Typed, field: &str) -> Vec<CompletionCandidate> {
     candidates(values.filter(|value| typed.is_new(&value.value)).take(MAX_HISTORY))
 }
 
-/// Returns the ids of received webhook events in the store that is used if none is named, newest first.
 fn events(typed: &Typed) -> Vec<CompletionCandidate> {
     let global = typed.global.clone();
     let events = remote::in_time(move || {
@@ -267,8 +262,7 @@ fn formats(global: &Global, current: &OsStr) -> Vec<CompletionCandidate> {
     candidates(matching)
 }
 
-/// Converts values to candidates in their order. The shell inserts a value into its command line as
-/// it is, so that only values without special characters are offered.
+/// The shell inserts values as they are, so that those with special characters are left out.
 fn candidates(values: impl Iterator<Item = Value>) -> Vec<CompletionCandidate> {
     values
         .filter(|value| is_plain(&value.value))
@@ -294,7 +288,7 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(crate) fn print_script(session: &Session, args: &Completions) -> Result<(), Failure> {
+pub(crate) fn print_script(session: &Session, args: &Completions) -> Result {
     let name = args.shell.to_possible_value();
     let name = name.as_ref().map_or("", |value| value.get_name());
     let script = script(name)

@@ -13,7 +13,7 @@ use crate::args::{Global, SurfaceChoice};
 use crate::clock;
 use crate::completion::Value;
 use crate::config::state_dir;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::input::write_private;
 use crate::session::{Access, Session};
 #[cfg(feature = "mcp")]
@@ -53,8 +53,7 @@ pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
     in_time(move || fetch_here(global, list)).unwrap_or_default()
 }
 
-/// Returns what a function finds out, unless a keyring, a name server or the process that has locked the
-/// journal keeps it waiting for too long.
+/// Gives up if a keyring, a name server or a lock of the journal takes too long.
 pub(super) fn in_time<T: Send + 'static>(
     find: impl FnOnce() -> Option<T> + Send + 'static,
 ) -> Option<T> {
@@ -101,7 +100,7 @@ enum ListSource {
 }
 
 impl ListSource {
-    fn of(session: &Session, list: List) -> Result<Self, Failure> {
+    fn of(session: &Session, list: List) -> Result<Self> {
         let surface = match list {
             List::Models => session.surface(None)?,
             List::Formats | List::Actions => SurfaceChoice::Developer,
@@ -139,39 +138,19 @@ impl ListSource {
                     tokio::try_join!(models.list_images(), models.list_videos()).ok()?;
                 let images = images.items.into_iter().map(|model| (model, "image"));
                 let videos = videos.items.into_iter().map(|model| (model, "video"));
-                Some(
-                    images
-                        .chain(videos)
-                        .map(|(model, kind)| Value {
-                            value: model.id,
-                            help: model.name.unwrap_or_default(),
-                            kind: kind.to_owned(),
-                        })
-                        .collect(),
-                )
+                let models = images.chain(videos);
+                Some(models.map(|(it, kind)| candidate(it.id, it.name, kind)).collect())
             }
             (Self::Developer(access), List::Models) => {
                 let catalog = access.client.catalog().get().await.ok()?;
-                Some(
-                    catalog
-                        .models
-                        .into_iter()
-                        .map(|model| Value {
-                            value: model.id,
-                            help: model.name.unwrap_or_default(),
-                            kind: model.model_type.unwrap_or_default(),
-                        })
-                        .collect(),
-                )
+                let models = catalog.models.into_iter();
+                let kind = |kind: Option<String>| kind.unwrap_or_default();
+                Some(models.map(|it| candidate(it.id, it.name, &kind(it.model_type))).collect())
             }
             (Self::Developer(access), List::Actions) => {
                 let actions = access.client.actions().list().await.ok()?;
-                let values = actions.items.into_iter().map(|action| Value {
-                    value: action.id.to_string(),
-                    help: action.name.unwrap_or_default(),
-                    kind: String::new(),
-                });
-                Some(values.collect())
+                let actions = actions.items.into_iter();
+                Some(actions.map(|it| candidate(it.id.to_string(), it.name, "")).collect())
             }
             (Self::Developer(access), _) => {
                 let formats = access.client.formats().list().await.ok()?;
@@ -180,27 +159,26 @@ impl ListSource {
             #[cfg(feature = "mcp")]
             (Self::Mcp(access), _) => {
                 let tools = access.connect().await.ok()?.tools().await.ok()?;
-                let values = tools.iter().map(|tool| Value {
-                    value: tool.name.clone(),
-                    help: tool.title.clone().unwrap_or_default(),
-                    kind: String::new(),
-                });
-                Some(values.collect())
+                let candidates =
+                    tools.iter().map(|it| candidate(it.name.clone(), it.title.clone(), ""));
+                Some(candidates.collect())
             }
         }
     }
 }
 
+fn candidate(value: String, help: Option<String>, kind: &str) -> Value {
+    Value { value, help: help.unwrap_or_default(), kind: kind.to_owned() }
+}
+
 fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
-    let help = format.name.unwrap_or_default();
-    let value =
-        |value: String, kind: &str| Value { value, help: help.clone(), kind: kind.to_owned() };
     let id = format.id.to_string();
     match (format.handle, format.slug) {
         (Some(handle), Some(slug)) => {
-            vec![value(format!("{handle}/{slug}"), ""), value(id, "")]
+            let address = format!("{handle}/{slug}");
+            vec![candidate(address, format.name.clone(), ""), candidate(id, format.name, "")]
         }
-        _ => vec![value(id, ONLY_ID)],
+        _ => vec![candidate(id, format.name, ONLY_ID)],
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::input::{read_or_empty, write_private};
 use crate::text::nearest;
 
@@ -21,8 +21,7 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Loads the file. A missing file is empty.
-    pub(crate) fn load(path: PathBuf) -> Result<Self, Failure> {
+    pub(crate) fn load(path: PathBuf) -> Result<Self> {
         let shown = path.display();
         let text = read_or_empty(&path).map_err(|error| {
             Failure::configuration(format!("cannot read the configuration {shown}: {error}"))
@@ -40,7 +39,7 @@ impl ConfigFile {
     }
 
     /// Checks that all profiles are tables. Other values would be ignored silently.
-    fn check_profiles(&self) -> Result<(), Failure> {
+    fn check_profiles(&self) -> Result {
         let invalid = |part: &str| self.not_a(part, "table");
         let Some(profiles) = self.document.get("profiles") else { return Ok(()) };
         let profiles = profiles.as_table_like().ok_or_else(|| invalid("profiles"))?;
@@ -64,7 +63,7 @@ impl ConfigFile {
         profiles.into_iter().flat_map(|table| table.iter().map(|(name, _)| name)).collect()
     }
 
-    pub(crate) fn default_profile(&self) -> Result<Option<String>, Failure> {
+    pub(crate) fn default_profile(&self) -> Result<Option<String>> {
         let Some(item) = self.document.get(DEFAULT) else { return Ok(None) };
         let name = item.as_str().ok_or_else(|| self.not_a(DEFAULT, "string"))?;
         Ok(Some(name.to_owned()))
@@ -85,7 +84,6 @@ impl ConfigFile {
         }
     }
 
-    /// Returns the failure of a command about a profile that does not exist.
     pub(crate) fn no_profile(&self, name: &str) -> Failure {
         let known = match self.profiles().as_slice() {
             [] => "it has no profiles".to_owned(),
@@ -103,7 +101,7 @@ impl ConfigFile {
         )
     }
 
-    pub(crate) fn get(&self, profile: &str, name: &str) -> Result<Option<String>, Failure> {
+    pub(crate) fn get(&self, profile: &str, name: &str) -> Result<Option<String>> {
         let item = self
             .document
             .get("profiles")
@@ -118,7 +116,7 @@ impl ConfigFile {
         }
     }
 
-    pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result<(), Failure> {
+    pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result {
         let profiles = self.document.entry("profiles").or_insert_with(implicit_table);
         let table = profiles
             .as_table_like_mut()
@@ -131,7 +129,6 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Removes a value of a profile. Returns whether it was set.
     pub(crate) fn unset(&mut self, profile: &str, name: &str) -> bool {
         self.document
             .get_mut("profiles")
@@ -141,7 +138,7 @@ impl ConfigFile {
             .is_some()
     }
 
-    pub(crate) fn save(&self) -> Result<(), Failure> {
+    pub(crate) fn save(&self) -> Result {
         write_private(&self.path, self.document.to_string().as_bytes())
             .map_err(|error| Failure::file("cannot write the configuration", &self.path, &error))
     }

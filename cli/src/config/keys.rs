@@ -12,7 +12,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::args::SurfaceChoice;
 use crate::config::file::implicit_table;
 use crate::config::keyring;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::input::{read_or_empty, write_private};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,7 @@ impl KeyStore {
         &self.path
     }
 
-    pub(crate) fn find(
-        &self,
-        profile: &str,
-        surface: SurfaceChoice,
-    ) -> Result<Option<StoredKey>, Failure> {
+    pub(crate) fn find(&self, profile: &str, surface: SurfaceChoice) -> Result<Option<StoredKey>> {
         let document = self.load()?;
         let Some(entry) = entry(&document, profile, surface) else { return Ok(None) };
         let text = |name: &str| entry.get(name).and_then(Item::as_str).map(str::to_owned);
@@ -54,11 +50,7 @@ impl KeyStore {
         Ok(Some(StoredKey { origin: text("origin").unwrap_or_default(), location }))
     }
 
-    pub(crate) fn read(
-        &self,
-        profile: &str,
-        surface: SurfaceChoice,
-    ) -> Result<Option<ApiKey>, Failure> {
+    pub(crate) fn read(&self, profile: &str, surface: SurfaceChoice) -> Result<Option<ApiKey>> {
         let document = self.load()?;
         let Some(entry) = entry(&document, profile, surface) else { return Ok(None) };
         let text = match entry.get("key").and_then(Item::as_str) {
@@ -81,8 +73,6 @@ impl KeyStore {
         Ok(Some(key))
     }
 
-    /// Stores a key in the keyring, or in the file if the keyring cannot be used.
-    ///
     /// Returns the location, and why the keyring was not used.
     pub(crate) fn write(
         &self,
@@ -90,7 +80,7 @@ impl KeyStore {
         surface: SurfaceChoice,
         key: &ApiKey,
         origin: &str,
-    ) -> Result<(KeyLocation, Option<String>), Failure> {
+    ) -> Result<(KeyLocation, Option<String>)> {
         let account = keyring_account(profile, surface);
         let keyring_error = keyring::write(&account, key.expose()).err();
         let mut document = self.load()?;
@@ -110,7 +100,7 @@ impl KeyStore {
         Ok((location, keyring_error))
     }
 
-    pub(crate) fn remove(&self, profile: &str, surface: SurfaceChoice) -> Result<bool, Failure> {
+    pub(crate) fn remove(&self, profile: &str, surface: SurfaceChoice) -> Result<bool> {
         let Some(stored) = self.find(profile, surface)? else { return Ok(false) };
         if stored.location == KeyLocation::Keyring {
             keyring::remove(&keyring_account(profile, surface)).map_err(|why| {
@@ -145,7 +135,7 @@ impl KeyStore {
         None
     }
 
-    fn load(&self) -> Result<DocumentMut, Failure> {
+    fn load(&self) -> Result<DocumentMut> {
         let path = self.path.display();
         let text = read_or_empty(&self.path)
             .map_err(|error| Failure::configuration(format!("cannot read {path}: {error}")))?;
@@ -156,7 +146,7 @@ impl KeyStore {
         })
     }
 
-    fn save(&self, document: &DocumentMut) -> Result<(), Failure> {
+    fn save(&self, document: &DocumentMut) -> Result {
         write_private(&self.path, document.to_string().as_bytes())
             .map_err(|error| Failure::file("cannot write", &self.path, &error))
     }
@@ -166,10 +156,7 @@ fn entry<'a>(document: &'a DocumentMut, profile: &str, surface: SurfaceChoice) -
     document.get("profiles")?.get(profile)?.get(surface.as_str())
 }
 
-fn subtable<'a>(
-    item: &'a mut Item,
-    name: &str,
-) -> Result<&'a mut dyn toml_edit::TableLike, Failure> {
+fn subtable<'a>(item: &'a mut Item, name: &str) -> Result<&'a mut dyn toml_edit::TableLike> {
     item.as_table_like_mut()
         .map(|table| table.entry(name).or_insert_with(implicit_table))
         .and_then(Item::as_table_like_mut)
@@ -208,8 +195,7 @@ pub(crate) enum KeyOrigin {
 }
 
 impl ConfiguredKey {
-    /// Returns the redacted form of the key: its prefix, and the last four characters of a long
-    /// key, such as `svc_open_…k3f9`.
+    /// Such as `svc_open_…k3f9`: the prefix, and the last four characters of a long key.
     pub(crate) fn redacted(&self) -> String {
         redacted(self.key.expose())
     }

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::args::{Global, SurfaceChoice};
 use crate::config::file::{ConfigFile, PROFILE_KEYS};
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 
 /// The profile that is used if none is named, and the configuration file names none either.
 pub(crate) const DEFAULT_PROFILE: &str = "default";
@@ -18,7 +18,6 @@ pub(crate) enum Origin {
     Flag(&'static str),
     Variable(&'static str),
     Profile(String),
-    /// The configuration file, outside of its profiles.
     File,
     Default,
 }
@@ -49,7 +48,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
+    pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self> {
         let file = ConfigFile::load(config_file(environment)?)?;
         let named =
             flag_or_variable(flags.profile.as_ref(), "--profile", environment, "SVC_PROFILE");
@@ -101,7 +100,7 @@ impl Settings {
         urls.find(|setting| setting.value == url).map(|setting| &setting.origin)
     }
 
-    pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting, Failure> {
+    pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting> {
         self.check_profile()?;
         self.url_of(surface).ok_or_else(|| {
             let (variable, flag) = (surface.names().url_variable, surface.names().url_flag);
@@ -140,7 +139,7 @@ impl Settings {
         }
     }
 
-    pub(crate) fn check_profile(&self) -> Result<(), Failure> {
+    pub(crate) fn check_profile(&self) -> Result {
         let name = &self.profile.value;
         if self.profile.origin == Origin::Default || self.file.profiles().contains(&name.as_str()) {
             return Ok(());
@@ -176,7 +175,7 @@ pub(crate) fn with_scheme(url: String) -> String {
     }
 }
 
-pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
+pub(crate) fn origin_of(url: &str) -> Result<String> {
     let parsed = Url::parse(url).map_err(|_| {
         Failure::configuration(format!(
             "invalid URL `{url}`: expected https://HOST, or http:// for this machine"
@@ -224,14 +223,14 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
     }
 }
 
-pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure> {
+pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf> {
     match environment.get("SVC_CONFIG") {
         Some(path) => Ok(path.into()),
         None => Ok(directory_strategy("SVC_CONFIG")?.config_dir().join("config.toml")),
     }
 }
 
-pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf, Failure> {
+pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf> {
     match environment.get("SVC_STATE_DIR") {
         Some(path) => Ok(path.into()),
         None => {
@@ -241,7 +240,7 @@ pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf, Failure> {
     }
 }
 
-fn directory_strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
+fn directory_strategy(variable: &str) -> Result<impl AppStrategy> {
     let app = AppStrategyArgs { app_name: "svc".to_owned(), ..AppStrategyArgs::default() };
     etcetera::app_strategy::choose_native_strategy(app).map_err(|error| {
         Failure::configuration(format!("cannot find the home directory: {error}"))

@@ -19,7 +19,6 @@ const PALETTE_SAMPLES: usize = 100_000;
 pub(super) struct Picture {
     pub(super) width: usize,
     pub(super) height: usize,
-    /// The rows, from the top.
     pub(super) pixels: Vec<[u8; 4]>,
 }
 
@@ -90,8 +89,7 @@ impl Picture {
         Ok(data)
     }
 
-    /// Returns a palette for the image, and the color in it of each pixel. What a color differs by is
-    /// spread over the pixels that follow (Floyd-Steinberg).
+    /// Returns a palette, and the color in it of each pixel, with Floyd-Steinberg dithering.
     pub(super) fn with_palette(&self, colors: usize) -> (NeuQuant, Vec<usize>) {
         let one_in = (self.pixels.len() / PALETTE_SAMPLES).clamp(1, 30) as i32;
         let palette = NeuQuant::new(one_in, colors, self.pixels.as_flattened());

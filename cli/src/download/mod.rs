@@ -16,7 +16,7 @@ use svc_sdk::download::{ArtifactName, Download, DownloadedFile, FileStatus, IfEx
 use tempfile::TempDir;
 
 use crate::args::{DownloadArgs, FileArgs, FileName, Timeout};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::journal::prompt_of;
 use crate::session::Session;
 use crate::text::sanitize;
@@ -90,11 +90,7 @@ pub(crate) struct Delivery {
 }
 
 impl DownloadPlan {
-    /// Returns the plan for the flags of a command, or `None` if nothing is downloaded.
-    pub(crate) fn from_args(
-        session: &Session,
-        args: &DownloadArgs,
-    ) -> Result<Option<Self>, Failure> {
+    pub(crate) fn from_args(session: &Session, args: &DownloadArgs) -> Result<Option<Self>> {
         if let Some(folder) = &args.download {
             return Self::to_folder(session, folder, &args.files).map(Some);
         }
@@ -124,11 +120,7 @@ impl DownloadPlan {
         }))
     }
 
-    /// Returns the plan for a command with items, whose files are named after them.
-    pub(crate) fn for_items(
-        session: &Session,
-        args: &DownloadArgs,
-    ) -> Result<Option<Self>, Failure> {
+    pub(crate) fn for_items(session: &Session, args: &DownloadArgs) -> Result<Option<Self>> {
         let name = args.files.name.clone();
         let files = FileArgs { name: None, ..args.files.clone() };
         let without_name = DownloadArgs { files, ..args.clone() };
@@ -146,11 +138,7 @@ impl DownloadPlan {
         self.by_item = false;
     }
 
-    pub(crate) fn to_folder(
-        session: &Session,
-        folder: &Path,
-        args: &FileArgs,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn to_folder(session: &Session, folder: &Path, args: &FileArgs) -> Result<Self> {
         let folder = expand_home(folder);
         if args.name.as_ref().is_some_and(FileName::has_item) {
             let why = "`{item}` in --name is the name of an item of a batch or a bulk queue";
@@ -171,7 +159,7 @@ impl DownloadPlan {
     }
 
     /// Checks that a command that makes several results does not name a single file for them.
-    pub(crate) fn check_is_folder(&self, of: &str) -> Result<(), Failure> {
+    pub(crate) fn check_is_folder(&self, of: &str) -> Result {
         let Some(file) = &self.file else { return Ok(()) };
         Err(Failure::usage(format!(
             "`{}` is one file, and {of} can have several: expected a directory",
@@ -179,7 +167,7 @@ impl DownloadPlan {
         )))
     }
 
-    pub(crate) fn check_result_of(&self, body: &Map<String, Value>) -> Result<(), Failure> {
+    pub(crate) fn check_result_of(&self, body: &Map<String, Value>) -> Result {
         let images = body.get("num_images").and_then(Value::as_u64).unwrap_or(1);
         if images > 1 {
             self.check_is_folder(&format!("a request of {images} images"))?;
@@ -190,7 +178,7 @@ impl DownloadPlan {
         Ok(())
     }
 
-    pub(crate) fn check_names_of(&self, count: usize) -> Result<(), Failure> {
+    pub(crate) fn check_names_of(&self, count: usize) -> Result {
         if count > 1 {
             self.check_is_folder(&format!("{count} jobs or runs"))?;
         }
@@ -348,8 +336,7 @@ fn note_status(session: &Session, file: &DownloadedFile) {
     session.printer.note(&note);
 }
 
-/// Returns the path with the home folder in place of `~` at its beginning, which a shell leaves as it
-/// is in `--download=~/films`.
+/// A shell leaves `~` as it is in `--download=~/films`.
 fn expand_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), etcetera::home_dir()) {
         (Ok(rest), Ok(home)) => home.join(rest),
@@ -357,9 +344,8 @@ fn expand_home(path: &Path) -> PathBuf {
     }
 }
 
-/// Checks that files can be created in a folder, before anything is paid for or waited for. Leaves
-/// nothing behind.
-fn check_writable(folder: &Path) -> Result<(), Failure> {
+/// Checks it before anything is paid for or waited for. Leaves nothing behind.
+fn check_writable(folder: &Path) -> Result {
     let absolute = std::path::absolute(folder)
         .map_err(|error| Failure::file("cannot write to", folder, &error))?;
     let existing = absolute.ancestors().find(|path| path.exists()).unwrap_or(&absolute);
@@ -373,8 +359,7 @@ fn check_writable(folder: &Path) -> Result<(), Failure> {
 pub(crate) struct StoredFile {
     pub(crate) path: String,
     pub(crate) bytes: u64,
-    /// What happened to the file: `created`, `unchanged`, `renamed`, `replaced` or `skipped`. Journals
-    /// of earlier versions have none.
+    /// `created`, `unchanged`, `renamed`, `replaced` or `skipped`, and empty in older journals.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) status: String,
 }

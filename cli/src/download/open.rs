@@ -5,14 +5,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::session::Session;
 use crate::text::sanitize;
 
 /// How long to watch for the launcher's failure. One that runs longer has found an application.
 const LAUNCH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Opens a file. A failure is a warning.
 pub(super) async fn open(session: &Session, path: &Path) {
     if let Err(reason) = open_with_default(path).await {
         let path = path.display().to_string();
@@ -55,7 +54,7 @@ fn reason_of(error: &io::Error) -> String {
     }
 }
 
-pub(super) fn can_show_images(session: &Session) -> Result<bool, Failure> {
+pub(super) fn can_show_images(session: &Session) -> Result<bool> {
     if cfg!(feature = "preview") {
         let why_not = session.printer.why_no_images();
         if let Some(why) = why_not {

@@ -135,8 +135,7 @@ fn sixel(image: &Picture) -> String {
     text + "\x1b\\\n"
 }
 
-/// Shows two pixels in each cell: the upper one as the color of a half block, the lower one as that
-/// of the background.
+/// The upper of two pixels is the color of a half block, the lower one that of its background.
 fn half_blocks(image: &Picture, is_true_color: bool) -> String {
     let color = |[red, green, blue, alpha]: [u8; 4]| {
         let blend = |part: u8| u16::from(part) * u16::from(alpha) / 255;

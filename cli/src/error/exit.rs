@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use svc_sdk::{Error, ErrorKind};
 
-/// An exit status. The numeric codes are stable.
+/// The numeric codes are stable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
@@ -37,14 +37,11 @@ impl Exit {
         self.row().0
     }
 
-    /// Returns the more important of the exit statuses of two parts of a command, such as the waits
-    /// for two jobs.
     pub(crate) fn most_important(self, other: Self) -> Self {
         if other.row().1 > self.row().1 { other } else { self }
     }
 
-    /// Returns the numeric code, the importance among the parts of a command, and the code of an error of
-    /// which only the exit status is known.
+    /// The numeric code, the importance among the parts of a command, and the code of an error.
     const fn row(self) -> (u8, u8, ClientCode) {
         match self {
             Self::Done => (0, 0, ClientCode::IO),
@@ -105,14 +102,12 @@ impl ClientCode {
     pub(crate) const FAILED: Self = Self("failed");
     /// The job or run ended with a status that this version does not know.
     pub(crate) const UNKNOWN_STATUS: Self = Self("unknown_status");
-    /// The job or run was canceled, or the request was not confirmed.
     pub(crate) const CANCELED: Self = Self("canceled");
     pub(crate) const SKIPPED: Self = Self("skipped");
     pub(crate) const DOWNLOAD_FAILED: Self = Self("download_failed");
     pub(crate) const FILTER_FAILED: Self = Self("filter_failed");
     pub(crate) const OVER_BUDGET: Self = Self("over_budget");
     pub(crate) const NOT_FOUND: Self = Self("not_found");
-    /// The client has used up the rate limit.
     pub(crate) const RATE_LIMITED: Self = Self("rate_limited");
     /// A file, a stream or another resource of this machine could not be used.
     pub(crate) const IO: Self = Self("io");

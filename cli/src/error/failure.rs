@@ -14,12 +14,10 @@ use svc_sdk::contract::{NextAction, Operation};
 use crate::error::{ClientCode, Exit, KeptFlags, SuggestedCommand, Suggestion};
 use crate::resource::{Outcome, ResourceId, noun_of_id};
 
-/// What the configuration may have to do with a failure. The session, which knows the configuration,
-/// adds the hints.
+/// The session, which knows the configuration, adds the hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetupProblem {
     KeyRejected,
-    /// The service could not be reached.
     Unreachable,
     WebPage,
 }
@@ -89,8 +87,7 @@ impl Failure {
         Self::other(format!("{context} {}: {error}", path.display()))
     }
 
-    /// Creates the result of a command whose standard output was closed: success, without a
-    /// message.
+    /// A closed standard output is success, without a message.
     pub(crate) fn broken_pipe() -> Self {
         let mut failure = Self::new(Exit::Done, "standard output is closed");
         failure.0.silent = true;
@@ -115,8 +112,7 @@ impl Failure {
         Self::new(Exit::Ambiguous, message)
     }
 
-    /// Creates the failure of a command of which several parts failed. The most important one decides
-    /// the exit status.
+    /// The most important part decides the exit status.
     pub(crate) fn several(message: impl Into<String>, parts: Vec<Self>) -> Self {
         let exits = parts.iter().map(Self::exit);
         let exit = exits.reduce(Exit::most_important).unwrap_or(Exit::Failure);
@@ -132,8 +128,7 @@ impl Failure {
         failure
     }
 
-    /// Creates the failure of a command about several things, if some of them failed. The first failure
-    /// decides the exit status.
+    /// The first failure, if there is one, decides the exit status.
     pub(crate) fn first_of(message: impl Into<String>, mut failures: Vec<Self>) -> Option<Self> {
         let exit = failures.first()?.exit();
         if failures.len() == 1 {
@@ -149,20 +144,25 @@ impl Failure {
         self
     }
 
+    pub(crate) fn with_some<T>(self, value: Option<T>, add: impl FnOnce(Self, T) -> Self) -> Self {
+        match value {
+            Some(value) => add(self, value),
+            None => self,
+        }
+    }
+
     pub(crate) fn already_reported(exit: Exit) -> Self {
         let mut failure = Self::new(exit, "");
         failure.0.silent = true;
         failure
     }
 
-    /// Adds to the message.
     pub(crate) fn and(mut self, words: &str) -> Self {
         self.0.message.push_str("; ");
         self.0.message.push_str(words);
         self
     }
 
-    /// Sets what failed, unless it is set.
     pub(crate) fn context(mut self, context: impl Into<String>) -> Self {
         self.0.context.get_or_insert(context.into());
         self
@@ -192,7 +192,6 @@ impl Failure {
         self.0.unexpected_answer.as_ref()
     }
 
-    /// Sets the field of the request that is not valid.
     pub(crate) fn for_field(mut self, field: impl Into<String>) -> Self {
         self.0.field = Some(field.into());
         self
@@ -204,8 +203,7 @@ impl Failure {
         details.and_then(|details| details.get("field")).is_some_and(|field| field == name)
     }
 
-    /// Names the flag rather than the field, if the value of a field was rejected. The details keep
-    /// the field.
+    /// Names the flag rather than a rejected field, which stays in the details.
     pub(crate) fn with_field_flag(mut self, flag_of: impl Fn(&str) -> Option<String>) -> Self {
         let inner = &mut *self.0;
         let field = inner
@@ -257,8 +255,7 @@ impl Failure {
         self
     }
 
-    /// Adds the flags to the commands of the hints. The sandbox ends with the process, so that commands for
-    /// what was submitted in it are removed.
+    /// Removes the commands for what was submitted in the sandbox, which ends with the process.
     pub(crate) fn with_flags(mut self, flags: &KeptFlags) -> Self {
         let inner = &mut *self.0;
         if flags.is_sandbox {
@@ -325,13 +322,11 @@ impl Failure {
         self.for_resource(ResourceId::Job(id.into()))
     }
 
-    /// Sets the resource that the failure is about, unless it is set.
     pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
         self.0.resource.get_or_insert(resource);
         self
     }
 
-    /// Sets the idempotency key of the request, unless it is set.
     pub(crate) fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.0.idempotency_key.get_or_insert(key.into());
         self
@@ -343,7 +338,6 @@ impl Failure {
         self
     }
 
-    /// Sets the id of the request that is to be given to the service's support, unless it is set.
     pub(crate) fn with_request_id(mut self, id: impl Into<String>) -> Self {
         self.0.request_id.get_or_insert(id.into());
         self

@@ -11,3 +11,6 @@ pub(crate) use crate::error::failure::{Failure, SetupProblem, is_disk_full};
 pub(crate) use crate::error::sdk_error::add_funds;
 pub(crate) use crate::error::sdk_error::{ConnectionRefused, message};
 pub(crate) use crate::error::suggestion::{KeptFlags, SuggestedCommand, Suggestion};
+
+/// What a command returns, and what it calls.
+pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;

@@ -38,8 +38,7 @@ impl SuggestedCommand {
         Self { words: words.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// The command of this process without some flags, of which the first ones have a value, and with
-    /// words added at its end.
+    /// Leaves out flags, of which `valued` have a value, and adds words.
     pub(crate) fn of_this_process(valued: &[&str], plain: &[&str], added: &[&str]) -> Self {
         let words = std::env::args_os().skip(1);
         Self::changed(words.map(|word| word.to_string_lossy().into_owned()), valued, plain, added)
@@ -102,7 +101,7 @@ impl fmt::Display for SuggestedCommand {
     }
 }
 
-/// A suggestion, such as `list the models with: svc model list --type image`.
+/// Such as `list the models with: svc model list --type image`.
 #[derive(Clone, Debug)]
 pub(crate) struct Suggestion(Vec<Part>);
 
@@ -125,7 +124,6 @@ impl From<String> for Suggestion {
 }
 
 impl Suggestion {
-    /// Appends a command of this program, given by the words after the program's name.
     pub(crate) fn svc<W: Into<String>>(self, words: impl IntoIterator<Item = W>) -> Self {
         self.command(SuggestedCommand::new(words))
     }

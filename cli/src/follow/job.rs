@@ -9,7 +9,7 @@ use svc_sdk::{Client, ClientSurface, ErrorKind, Update, Updates};
 
 use crate::args::ReceiptArgs;
 use crate::download::DownloadPlan;
-use crate::error::{Failure, SuggestedCommand};
+use crate::error::{Failure, Result, SuggestedCommand};
 use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
@@ -54,7 +54,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         handle.receipt()?.job.price_usd
     }
 
-    async fn price(client: &Client<S>, request: &SubmitRequest) -> Result<Price, Failure> {
+    async fn price(client: &Client<S>, request: &SubmitRequest) -> Result<Price> {
         let estimate = pricing::fetch_estimate(client, &request.body).await?;
         Ok(estimate.map_or(Price::Unknown, Price::Estimate))
     }
@@ -77,7 +77,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         handle: &Handle<Self>,
         updates: Updates<Self>,
         _: &[u64],
-    ) -> Result<FinishedJob, Failure> {
+    ) -> Result<FinishedJob> {
         let result = updates.result().await.map_err(|error| {
             let is_refunded = S::SURFACE == Surface::Open
                 && matches!(error.kind(), ErrorKind::JobFailed | ErrorKind::JobCanceled);
@@ -128,7 +128,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         session: &Session,
         finished: FinishedJob,
         _: ReceiptArgs,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let printed = session.printer.print_object(ObjectKind::Job, &finished, finished_table);
         finished.failure.map_or(printed, Err)
     }
@@ -162,7 +162,6 @@ pub(crate) fn list<S: ClientSurface>(jobs: &[Job]) -> Table {
     Table::rows(&jobs, columns)
 }
 
-/// Returns a job in which the price says that it was refunded, as the open surface does.
 fn with_refund<S: ClientSurface>(job: &Job, text: impl Fn(Usd) -> String) -> Value {
     let mut shown = json!(job);
     if let (Some(price), Some(shown)) = (refund::<S>(job), shown.get_mut("price_usd")) {

@@ -6,24 +6,25 @@
 pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
-mod several;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use svc_sdk::download::{Download, DownloadProgress};
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Client, Update, Updates};
 
-pub(crate) use self::several::{print_each, several};
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
-use crate::error::{Failure, SuggestedCommand};
+use crate::error::{Failure, Result, SuggestedCommand};
+use crate::output::layout::{cut, number, required, status};
 use crate::output::object::Shown;
+use crate::output::values::optional_money;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::Price;
@@ -33,7 +34,6 @@ use crate::session::Session;
 pub(crate) type OnProgress = Arc<dyn Fn(DownloadProgress) + Send + Sync>;
 
 pub(crate) trait ResourceKind: handle::Resource {
-    /// The result, however the resource ended.
     type Finished;
     type ShownReceipt: Serialize;
 
@@ -49,16 +49,11 @@ pub(crate) trait ResourceKind: handle::Resource {
 
     fn request_id(handle: &Handle<Self>) -> Option<&str>;
 
-    /// Returns the charge in the receipt, if there is one.
     fn charge(_: &Handle<Self>) -> Option<Usd> {
         None
     }
 
-    /// Returns the price of a submit, before it is sent.
-    async fn price(
-        client: &Client<Self::Surface>,
-        request: &SubmitRequest,
-    ) -> Result<Price, Failure>;
+    async fn price(client: &Client<Self::Surface>, request: &SubmitRequest) -> Result<Price>;
 
     fn items(_: &SubmitRequest) -> Option<&[Value]> {
         None
@@ -108,10 +103,9 @@ pub(crate) trait ResourceKind: handle::Resource {
         handle: &Handle<Self>,
         updates: Updates<Self>,
         numbers: &[u64],
-    ) -> Result<Self::Finished, Failure>;
+    ) -> Result<Self::Finished>;
 
-    /// Downloads the files of the result, and adds them to it. A failure becomes part of the result,
-    /// so that both can be printed.
+    /// A failure becomes part of the result, so that both can be printed.
     async fn download(
         handle: &Handle<Self>,
         session: &Session,
@@ -120,19 +114,17 @@ pub(crate) trait ResourceKind: handle::Resource {
         on_progress: OnProgress,
     );
 
-    /// Marks a result as that of what an earlier command submitted with the same key.
     fn set_reused(_: &mut Self::Finished) {}
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error>;
 
-    /// Prints the result. The failure of a resource that did not complete is an error, and so is that
-    /// of the download.
+    /// Fails for a resource that did not complete, and for files that are missing.
     fn print_result(
         handle: &Handle<Self>,
         session: &Session,
         finished: Self::Finished,
         receipt_mode: ReceiptArgs,
-    ) -> Result<(), Failure>;
+    ) -> Result;
 
     async fn shown_receipt(handle: &Handle<Self>) -> Result<Self::ShownReceipt, svc_sdk::Error>;
 
@@ -140,8 +132,7 @@ pub(crate) trait ResourceKind: handle::Resource {
 }
 
 pub(crate) trait WaitTogether: ResourceKind {
-    /// Says how one of several resources ended. Returns what is printed of it, and the failure of one
-    /// that did not complete.
+    /// Returns what is printed of one of several, and the failure of one that did not complete.
     fn report(
         handle: &Handle<Self>,
         session: &Session,
@@ -248,4 +239,79 @@ impl<T> ResultWithFiles<T> {
         self.failure =
             delivery.failure.map(|failure| with_retry_command(failure, handle, session, plan));
     }
+}
+
+/// The number of requests that are sent at the same time.
+const MAX_CONCURRENT: usize = 8;
+
+/// Does something to each id, and prints what that returns: one object for one id, and for several an
+/// array in their order, in which a failure is `{"id", "error"}`. All are tried, and the first failure
+/// decides the exit code.
+pub(crate) async fn print_each<T: Serialize>(
+    session: &Session,
+    kind: ObjectKind,
+    ids: Vec<String>,
+    act: impl AsyncFn(&str) -> Result<T>,
+    table: impl FnOnce(&T) -> Table,
+) -> Result {
+    if let [id] = ids.as_slice() {
+        return session.printer.print_object(kind, &act(id).await?, table);
+    }
+    let results: Vec<_> =
+        stream::iter(&ids).map(|id| act(id)).buffered(MAX_CONCURRENT).collect().await;
+    let (mut shown, mut failures) = (Vec::new(), Vec::new());
+    for (id, result) in ids.iter().zip(results) {
+        match result {
+            Ok(item) => shown.push(Shown::new(kind, &item)),
+            Err(failure) => {
+                shown.push(Shown::failed(id, &failure));
+                failures.push(failure);
+            }
+        }
+    }
+    shown.iter().for_each(|shown| session.printer.note_status(shown));
+    session.printer.print_list(&shown, several)?;
+    let (count, total) = (failures.len(), ids.len());
+    Failure::first_of(
+        format!("the command failed for {count} of {total} {}s", kind.as_str()),
+        failures,
+    )
+    .map_or(Ok(()), Err)
+}
+
+pub(crate) fn several(objects: &[Shown]) -> Table {
+    let columns =
+        [required("id"), status("status"), number("price"), cut("content"), required("location")];
+    let mut table = Table::new(columns);
+    for object in objects {
+        let object = json!(object);
+        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+        let price = optional_money(text("price_usd").parse().ok());
+        let mut rows: Vec<(String, String)> = Vec::new();
+        if let Some(output) = object.get("output").filter(|it| !it.is_null()) {
+            rows.push(("output".to_owned(), output.to_string()));
+        }
+        let list = |name: &str| object.get(name).and_then(Value::as_array).into_iter().flatten();
+        let member = |value: &Value, name: &str, other: &str| {
+            value.get(name).and_then(Value::as_str).unwrap_or(other).to_owned()
+        };
+        let files = list("files").map(|file| ("file".to_owned(), member(file, "path", "-")));
+        rows.extend(files);
+        if list("files").next().is_none() {
+            let artifacts = list("artifacts");
+            rows.extend(artifacts.map(|artifact| {
+                (member(artifact, "content_type", "artifact"), member(artifact, "url", "-"))
+            }));
+        }
+        if rows.is_empty() {
+            let error = object.get("error").unwrap_or(&Value::Null);
+            let code = member(error, "code", &member(error, "message", ""));
+            let content = if code.is_empty() { "" } else { "error" };
+            rows.push((content.to_owned(), code));
+        }
+        for (content, location) in &rows {
+            table.row([text("id"), text("status"), &price, content, location]);
+        }
+    }
+    table
 }

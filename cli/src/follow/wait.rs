@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::args::{ReceiptArgs, Timeout, WaitArgs};
 use crate::download::DownloadPlan;
-use crate::error::{Exit, Failure, SuggestedCommand};
+use crate::error::{Exit, Failure, Result, SuggestedCommand};
 use crate::follow::{
     ResourceKind, Stopped, WaitTogether, resource_id, several, with_retry_command,
 };
@@ -34,9 +34,8 @@ pub(crate) struct Waiter<'a, R: ResourceKind> {
 }
 
 impl<R: ResourceKind> Waiter<'_, R> {
-    /// Waits for the result, then downloads the files if there is a plan for that. A failed download
-    /// is part of the result.
-    pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
+    /// Waits, and downloads as planned. A failed download is part of the result.
+    pub(crate) async fn wait(&self) -> Result<R::Finished> {
         let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
             biased;
@@ -51,7 +50,7 @@ impl<R: ResourceKind> Waiter<'_, R> {
         }
     }
 
-    async fn finished(&self, live: &ProgressLine<'_>) -> Result<R::Finished, Failure> {
+    async fn finished(&self, live: &ProgressLine<'_>) -> Result<R::Finished> {
         let updates = self.resource.updates();
         let mut updates = match self.args.timeout {
             None => updates,
@@ -178,8 +177,7 @@ impl WaitOptions<'_> {
         }
     }
 
-    /// Returns what is printed of a resource without a result: that it failed or was canceled, or why it
-    /// could not be read.
+    /// Shows a resource that failed, was canceled, or could not be read.
     fn failed(self, id: &str, failure: &Failure) -> Shown {
         let status = match failure.exit() {
             Exit::JobFailed => "failed",
@@ -192,15 +190,14 @@ impl WaitOptions<'_> {
         Shown::new(self.kind, &json!({"id": id, "status": status, "error": error}))
     }
 
-    /// Waits for resources concurrently, and prints their results. If several did not complete, the
-    /// first failure decides the exit code. `resume` returns the command that waits for some of them.
+    /// The first failure decides the exit code. `resume` returns the command for some of them.
     pub(crate) async fn wait_for_all(
         self,
         ids: Vec<String>,
         base_url: &str,
         wait: impl AsyncFn(&str, bool) -> Waited,
         resume: impl FnOnce(&[&str]) -> SuggestedCommand,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         if let Some(plan) = self.download {
             plan.check_names_of(ids.len())?;
         }
@@ -229,8 +226,7 @@ impl WaitOptions<'_> {
     }
 }
 
-/// Merges the failures of the waits for several resources into one, with a command that resumes those
-/// that were interrupted or timed out. The command is created from their ids.
+/// `resume` returns the command for the waits that were interrupted or timed out.
 fn merge_failures(
     failures: Vec<(&str, Failure)>,
     total: usize,
@@ -287,7 +283,7 @@ pub(crate) fn no_ids(noun: &str) -> Failure {
 }
 
 /// Checks that no id is a folder, as one after the ids of a download may be meant.
-pub(crate) fn check_no_folder(ids: &[String]) -> Result<(), Failure> {
+pub(crate) fn check_no_folder(ids: &[String]) -> Result {
     match ids.iter().find(|id| id.contains('/') || Path::new(id).is_dir()) {
         None => Ok(()),
         Some(folder) => Err(Failure::usage(format!("`{folder}` is a path, not an id"))
@@ -301,7 +297,7 @@ pub(crate) fn without_duplicates(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-pub(crate) fn outcome_of<T>(finished: &Result<T, Failure>) -> Option<Outcome> {
+pub(crate) fn outcome_of<T>(finished: &Result<T>) -> Option<Outcome> {
     match finished {
         Ok(_) => Some(Outcome::Completed),
         Err(failure) => outcome_of_failure(failure),

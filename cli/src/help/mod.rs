@@ -1,7 +1,5 @@
 //! The help: groups of commands, examples, and the options of every command.
 
-#[cfg(test)]
-mod fields_tests;
 mod pages;
 #[cfg(test)]
 mod tests;
@@ -22,8 +20,6 @@ pub(crate) use self::pages::{
 const GLOBAL_OPTIONS_NOTE: &str =
     "Options of every command (--output, --jq, --quiet, …): svc help options";
 
-/// Adds to the parser what the help shows: the groups of commands, examples, operations, and which
-/// arguments are required.
 pub(crate) fn annotate(root: Command) -> Command {
     let help = Arg::new("help")
         .short('h')
@@ -47,18 +43,15 @@ pub(crate) fn annotate(root: Command) -> Command {
 }
 
 /// The commands that lists of commands leave out: others do the same, or few need them.
-const HIDDEN: [&str; 6] = [
-    "svc model run",
-    "svc action run-get",
-    "svc job status",
-    "svc job result",
-    "svc run status",
-    "svc run result",
-];
+const HIDDEN: &str = "model run, action run-get, job status, job result, run status, run result";
+
+fn is_left_out(path: &str) -> bool {
+    HIDDEN.split(", ").any(|words| path.strip_prefix("svc ") == Some(words))
+}
 
 pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let path = format!("{parent} {}", command.get_name());
-    let is_hidden = command.is_hide_set() || HIDDEN.contains(&path.as_str());
+    let is_hidden = command.is_hide_set() || is_left_out(&path);
     let command = accept_both_verbs(command).hide(is_hidden);
     let sections =
         [examples_section(&path), operations_section(&path), Some(GLOBAL_OPTIONS_NOTE.to_owned())];
@@ -134,8 +127,7 @@ fn describe_idempotency(arg: Arg, path: &str) -> Arg {
     arg.help(help.trim_end_matches('.').to_owned())
 }
 
-/// The examples of the commands. The path of a command in brackets is followed by its examples; lines
-/// that begin with `#` say what the next line does.
+/// A command in brackets is followed by its examples; a `#` line says what the next one does.
 const EXAMPLES: &str = include_str!("examples.txt");
 const GROUP_EXAMPLES: usize = 3;
 
@@ -146,15 +138,14 @@ fn examples() -> impl Iterator<Item = (&'static str, std::str::Lines<'static>)> 
     })
 }
 
-/// Returns the section with the examples of a command. A group shows the first example of its first
-/// commands, or those of its only command.
+/// A group shows the first example of its first commands, or those of its only command.
 fn examples_section(path: &str) -> Option<String> {
     let lines: Vec<&str> = match examples().find(|(command, _)| *command == path) {
         Some((_, lines)) => lines.collect(),
         None => {
             let group = format!("{path} ");
             let commands: Vec<_> = examples()
-                .filter(|(command, _)| command.starts_with(&group) && !HIDDEN.contains(command))
+                .filter(|(command, _)| command.starts_with(&group) && !is_left_out(command))
                 .map(|(_, lines)| lines.filter(|line| !line.starts_with('#')))
                 .collect();
             match <[_; 1]>::try_from(commands) {
@@ -170,9 +161,7 @@ fn examples_section(path: &str) -> Option<String> {
     (!lines.is_empty()).then(|| format!("Examples:\n{}", lines.join("\n")))
 }
 
-/// The groups, and the names of their commands in the order in which they are shown.
-///
-/// A command that this build does not have is left out.
+/// In the order of the help. A command that this build does not have is left out.
 const GROUPS: [(&str, &str); 8] = [
     ("Create", "image video music avatar avatar-video preview caption"),
     ("Jobs and runs", "job run queue batch history"),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 
 use super::all_commands;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::session::Session;
 use crate::text::wrap_words;
 use crate::version;
@@ -31,9 +31,7 @@ pub(crate) fn welcome_page() -> clap::Error {
     request_help(page(WELCOME), &[])
 }
 
-/// Returns the page of a topic of `svc help`: a command, `all`, `options` or one of
-/// [`TOPICS`]. It
-/// is a clap error, like the result of `--help`; for an unknown command it is the usage error.
+/// Returns a page as a clap error, as `--help` does, or the usage error of an unknown command.
 pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error {
     let text = match topic {
         [topic] if topic == OPTIONS_TOPIC => {
@@ -139,8 +137,7 @@ pub(crate) fn given_command<'a>(
     (command, path)
 }
 
-/// Returns the flag of a command that sets a field, such as `--avatar-handle` for `avatar_handle`,
-/// `--prompt` for `input.prompt` and `--image-url[1]` for `image_url[1]`.
+/// Returns `--prompt` for `input.prompt`, and `--image-url[1]` for `image_url[1]`.
 pub(crate) fn flag_of_field(command: &Command, field: &str) -> Option<String> {
     let (path, index) = match field.find('[') {
         Some(at) => field.split_at(at),
@@ -170,11 +167,7 @@ pub(crate) struct Man {
     dir: PathBuf,
 }
 
-pub(crate) fn write_manual(
-    session: &Session,
-    args: &Man,
-    command_line: Command,
-) -> Result<(), Failure> {
+pub(crate) fn write_manual(session: &Session, args: &Man, command_line: Command) -> Result {
     // Global options would have no text in the pages of subcommands.
     let mut root = command_line.mut_args(|arg| arg.hide_short_help(false));
     root.build();

@@ -16,7 +16,7 @@ use svc_sdk::journal::{ImportedSubmission, IntentId, Journal, ResourceKind};
 use svc_sdk::types::Usd;
 
 use crate::args::RunKindChoice;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::input::{private_append, sync_dir, try_lock};
 use crate::journal::entry::{ENDED_AT, Entry, OUTCOME, journal_failure, notes};
 use crate::resource::{Outcome, ResourceId};
@@ -35,10 +35,8 @@ pub(super) fn read(state_dir: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Moves what earlier versions left in a state folder to the journal in `folder`.
-///
-/// A file that a running `svc` of an earlier version has locked remains, for the next conversion.
-pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result<(), Failure> {
+/// A file that a running `svc` of an earlier version has locked stays for the next conversion.
+pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result {
     let folders = folders(state_dir);
     if !folders.iter().any(|folder| folder.exists()) {
         return Ok(());
@@ -115,7 +113,7 @@ impl EarlierFile {
         })
     }
 
-    async fn convert(self, journal: &Journal) -> Result<(), Failure> {
+    async fn convert(self, journal: &Journal) -> Result {
         let Some(submission) = self.entry.submission() else { return Ok(()) };
         let failed = |error: &(dyn std::error::Error + 'static)| {
             journal_failure("convert", &self.path, error)
@@ -152,8 +150,7 @@ enum JournalLine {
 }
 
 impl Entry {
-    /// Parses the text of a file. Ignores lines that are incomplete or unknown. Returns `None` for a
-    /// file without an intent.
+    /// Ignores lines that are incomplete or unknown. A file without an intent is `None`.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let mut entry = lines.find_map(|line| match line {
@@ -225,8 +222,7 @@ fn entry_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     files(folder, is_entry)
 }
 
-/// Removes the files of processes that were killed before their intents were complete: nothing was
-/// sent. A process that is running fails if its file is gone, and sends nothing.
+/// A process that is still running fails without its file, and sends nothing.
 fn remove_incomplete(folder: &Path) -> io::Result<()> {
     for path in files(folder, |name| name.starts_with('.'))? {
         if File::open(&path).is_ok_and(|file| try_lock(&file).is_ok_and(|it| it)) {

@@ -1,14 +1,17 @@
-//! Entries of the journal, as `svc history` shows them.
+//! Entries of the journal, as `svc history` shows them, and the hashes that identify equal submits.
 
+use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use svc_sdk::ApiKey;
+use svc_sdk::contract::Operation;
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use crate::error::Failure;
-use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
 use crate::text::sanitize;
 
@@ -27,7 +30,6 @@ pub(super) const ENDED_AT: &str = "ended_at";
 pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) request_hash: RequestHash,
-    /// `open` or `developer`.
     pub(crate) surface: String,
     pub(crate) base_url: String,
     pub(crate) key_fingerprint: String,
@@ -90,8 +92,7 @@ pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<&str> {
     text("prompt").or_else(input).or_else(|| text("instruction")).or_else(|| prompt_of(first()?))
 }
 
-/// Returns the failure of a journal without which nothing is sent: an interrupted command could be
-/// paid for twice.
+/// Nothing is sent without a journal: an interrupted command could be paid for twice.
 pub(super) fn journal_failure(
     verb: &str,
     folder: &Path,
@@ -101,4 +102,105 @@ pub(super) fn journal_failure(
     Failure::journal(&what, error, "choose another directory with SVC_STATE_DIR")
         .context("nothing was sent")
         .hint("or pass --no-journal: an interrupted command may then be paid for twice")
+}
+
+/// A hash of a submit's base URL, API key, operation and body. Equal submits have equal hashes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct RequestHash(String);
+
+impl RequestHash {
+    /// A key that the caller chose is part of the hash; a generated one is not.
+    pub(crate) fn new(
+        base_url: &str,
+        key_fingerprint: &str,
+        operation: Operation,
+        segments: &[String],
+        body: &Value,
+        chosen_key: Option<&IdempotencyKey>,
+    ) -> Self {
+        let mut digest = Sha256::new();
+        let chosen_key = chosen_key.map_or("", IdempotencyKey::as_str);
+        for part in [base_url.trim_end_matches('/'), key_fingerprint, operation.name(), chosen_key]
+        {
+            digest.update(part.as_bytes());
+            digest.update([0]);
+        }
+        for segment in segments {
+            digest.update(segment.as_bytes());
+            digest.update([0]);
+        }
+        digest.update(canonical(body).as_bytes());
+        Self(hex(&digest.finalize()))
+    }
+
+    pub(super) fn from_text(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Display for RequestHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(crate) fn key_fingerprint(key: &ApiKey) -> String {
+    let mut text = hex(&Sha256::digest(key.expose().as_bytes()));
+    text.truncate(12);
+    text
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let mut names: Vec<_> = fields.iter().collect();
+            names.sort_unstable_by_key(|(name, _)| *name);
+            let fields = names.into_iter().map(|(name, value)| {
+                format!("{}:{}", Value::from(name.as_str()), canonical(value))
+            });
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_hash_depends_on_everything_but_the_order_of_fields() {
+        let key: IdempotencyKey = "k".parse().unwrap();
+        let hash =
+            |url: &str, key: &str, operation, body: &Value, chosen: Option<&IdempotencyKey>| {
+                RequestHash::new(url, key, operation, &[], body, chosen)
+            };
+        let body = json!({"model": "auto", "metadata": {"a": 1, "b": [2, "x"]}});
+        let first = hash("https://a", "k1", Operation::VideoGenerate, &body, None);
+        let reordered: Value =
+            serde_json::from_str(r#"{"metadata": {"b": [2, "x"], "a": 1}, "model": "auto"}"#)
+                .unwrap();
+        assert_eq!(first, hash("https://a/", "k1", Operation::VideoGenerate, &reordered, None));
+        for other in [
+            hash("https://b", "k1", Operation::VideoGenerate, &body, None),
+            hash("https://a", "k2", Operation::VideoGenerate, &body, None),
+            hash("https://a", "k1", Operation::ImageGenerate, &body, None),
+            hash("https://a", "k1", Operation::VideoGenerate, &json!({"model": "auto"}), None),
+            hash("https://a", "k1", Operation::VideoGenerate, &body, Some(&key)),
+        ] {
+            assert_ne!(first, other);
+        }
+        let text = first.to_string();
+        assert!(text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    }
 }

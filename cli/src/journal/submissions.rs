@@ -17,13 +17,12 @@ use svc_sdk::journal::{
 };
 
 use crate::clock;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::journal::earlier;
 use crate::journal::entry::{
-    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE,
-    journal_failure,
+    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, RequestHash, SOURCE, SUMMARY,
+    SURFACE, journal_failure,
 };
-use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
 
 pub(super) const FOLDER: &str = "journal";
@@ -50,7 +49,7 @@ impl Orphan {
 }
 
 impl Submissions {
-    pub(crate) async fn create(state_dir: &Path) -> Result<Self, Failure> {
+    pub(crate) async fn create(state_dir: &Path) -> Result<Self> {
         let folder = state_dir.join(FOLDER);
         earlier::convert(state_dir, &folder).await?;
         let journal = journal::Journal::create(&folder).await;
@@ -94,7 +93,7 @@ impl Submissions {
         hash: &RequestHash,
         account: &str,
         is_idempotent: bool,
-    ) -> Result<Option<Orphan>, Failure> {
+    ) -> Result<Option<Orphan>> {
         let mut open = self.open_entries(hash, account).await?;
         open.sort_by_key(|entry| entry.generation);
         for entry in open {
@@ -115,7 +114,7 @@ impl Submissions {
         Ok(None)
     }
 
-    pub(crate) async fn abandon(&self, hash: &RequestHash, account: &str) -> Result<(), Failure> {
+    pub(crate) async fn abandon(&self, hash: &RequestHash, account: &str) -> Result {
         for entry in self.open_entries(hash, account).await? {
             let closed = close(&self.journal, &entry.id, Outcome::Abandoned).await;
             closed.map_err(|error| journal_failure("write", &self.folder, &error))?;
@@ -124,18 +123,14 @@ impl Submissions {
     }
 
     /// Returns the submissions of processes that have ended whose outcome is unknown.
-    pub(crate) async fn unknown_entries(&self) -> Result<Vec<Entry>, Failure> {
+    pub(crate) async fn unknown_entries(&self) -> Result<Vec<Entry>> {
         let open = read_all(self.journal.unacknowledged_entries()).await;
         let open = open.map_err(|error| journal_failure("read", &self.folder, &error))?;
         let open = open.into_iter().filter(|entry| !entry.is_running).filter_map(to_history_entry);
         Ok(open.filter(|entry| entry.resource.is_none()).collect())
     }
 
-    async fn open_entries(
-        &self,
-        hash: &RequestHash,
-        account: &str,
-    ) -> Result<Vec<journal::Entry>, Failure> {
+    async fn open_entries(&self, hash: &RequestHash, account: &str) -> Result<Vec<journal::Entry>> {
         let hash = hash.to_string();
         let open = read_all(self.journal.unacknowledged_entries()).await;
         let mut open = open.map_err(|error| journal_failure("read", &self.folder, &error))?;
@@ -146,7 +141,7 @@ impl Submissions {
         Ok(open)
     }
 
-    pub(crate) async fn close(&self, id: &IntentId, outcome: Outcome) -> Result<(), Failure> {
+    pub(crate) async fn close(&self, id: &IntentId, outcome: Outcome) -> Result {
         let closed = close(&self.journal, id, outcome).await;
         closed.map_err(|error| Failure::other(error.to_string()))
     }
@@ -163,7 +158,7 @@ impl Submissions {
 }
 
 /// Returns all entries of a state folder, newest first, those of earlier versions among them.
-pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>, Failure> {
+pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>> {
     // These are read first, as another process may move them to the journal in the meantime.
     let earlier = earlier::read(state_dir);
     let mut entries = earlier.map_err(|error| unreadable(state_dir, &error))?;
@@ -201,11 +196,7 @@ pub(crate) async fn close_matching(
 }
 
 /// Records what a person found out of a request whose outcome is unknown: what it made, or nothing.
-pub(crate) async fn settle(
-    state_dir: &Path,
-    entry: &Entry,
-    made: Option<&ResourceId>,
-) -> Result<(), Failure> {
+pub(crate) async fn settle(state_dir: &Path, entry: &Entry, made: Option<&ResourceId>) -> Result {
     let folder = state_dir.join(FOLDER);
     earlier::convert(state_dir, &folder).await?;
     let Some(journal) = open(state_dir).await? else { return Ok(()) };
@@ -227,7 +218,7 @@ pub(crate) async fn settle(
     })
 }
 
-async fn open(state_dir: &Path) -> Result<Option<journal::Journal>, Failure> {
+async fn open(state_dir: &Path) -> Result<Option<journal::Journal>> {
     let folder = state_dir.join(FOLDER);
     if !folder.exists() {
         return Ok(None);
@@ -267,8 +258,7 @@ fn unreadable(folder: &Path, error: &dyn fmt::Display) -> Failure {
     Failure::other(format!("cannot read the journal in {shown}: {error}"))
 }
 
-/// Returns the status that an outcome is recorded as. A submit whose receipt was all that was asked
-/// for has none.
+/// A submit whose receipt was all that was asked for has no status.
 fn ended_status(outcome: Outcome) -> Option<&'static str> {
     let has_none = matches!(outcome, Outcome::Submitted | Outcome::Refused | Outcome::NotSent);
     (!has_none).then(|| outcome.as_str())

@@ -18,11 +18,9 @@ use crate::listen::receive::ListenEvent;
 use crate::webhook::Target;
 
 pub(super) const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
-/// How long handled events are kept. The service retries for some hours, and a user may redeliver
-/// later.
+/// The service retries for some hours, and a user may redeliver later.
 pub(super) const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The time after which the events of a listener that was killed are free. Another one polls for them, and
-/// takes them over within 15 s.
+/// Another listener takes over the events of one that was killed, within 15 s.
 const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 const MAX_CONCURRENT: usize = 8;
@@ -250,7 +248,6 @@ mod tests {
 
     const BODY: &str = "{ \"event\" : \"job.completed\", \"job_id\": \"job_1\" }";
 
-    /// A target that accepts everything.
     #[derive(Clone, Default)]
     struct Accepting(Arc<Mutex<Vec<Request<Bytes>>>>);
 

@@ -21,12 +21,12 @@ use svc_webhook_verify::{
 };
 
 use crate::clock;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::webhook::{SecretSource, Secrets};
 
 /// The minimum time between requests to the service, because anyone can send unknown fingerprints.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(2);
-/// The timeout of such a request. The service waits ten seconds for the response to a delivery.
+/// The service waits ten seconds for the response to a delivery.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of fingerprints that cause a warning.
 const MAX_WARNED_FINGERPRINTS: usize = 16;
@@ -72,8 +72,7 @@ impl Keys {
         &self.source
     }
 
-    /// Returns the receiver with the secret of `svc webhook trigger`, if a delivery names that secret, or
-    /// if it names none and is signed with it.
+    /// For a delivery that names the secret of `svc webhook trigger`, or none, and fits it.
     fn trigger_receiver(&self, headers: &HeaderMap, body: &[u8]) -> Option<WebhookReceiver> {
         let keys = KeySet::from_file(self.trigger_file.as_ref()?).ok()?;
         let fingerprint = keys.newest().fingerprint().to_string();
@@ -164,7 +163,6 @@ impl RateLimitedFetch {
         Some(fetched?.keys().clone())
     }
 
-    /// Returns whether the newest request has failed.
     fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
@@ -180,7 +178,7 @@ impl RateLimitedFetch {
     }
 }
 
-pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
+pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets> {
     let response = client.webhooks().signing_secret().await?;
     let text = response.secret.ok_or_else(|| {
         Failure::other("the service did not return the signing secret")

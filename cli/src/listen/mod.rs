@@ -22,7 +22,7 @@ use svc_webhook_inbox::Inbox;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-use crate::error::{Failure, SuggestedCommand};
+use crate::error::{Failure, Result, SuggestedCommand};
 use crate::listen::accept::{accept, wait_for_stop};
 use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE};
 use crate::listen::receive::{ListenEvent, Receiver, StdoutWriter, report};
@@ -60,14 +60,13 @@ struct Ready {
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
     pending: u64,
-    /// The fingerprints of the secrets, newest first.
     fingerprints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
 /// Listens until the process is asked to stop.
-pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
+pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result {
     let inbox = forward::inbox(options.store.open().await?);
     let keys = Arc::new(keys);
     let listener = bind(session, &options).await?;
@@ -197,7 +196,7 @@ fn io_failure(what: &str, error: &std::io::Error) -> Failure {
     Failure::other(format!("cannot {what}: {error}"))
 }
 
-async fn bind(session: &Session, options: &Options) -> Result<TcpListener, Failure> {
+async fn bind(session: &Session, options: &Options) -> Result<TcpListener> {
     let address = |port| (options.address, port);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let mut bound = TcpListener::bind(address(port)).await;
@@ -241,7 +240,7 @@ fn serve_control(
 }
 
 /// Returns the number of events that are not handled yet.
-async fn unfinished_count(inbox: &Inbox) -> Result<u64, Failure> {
+async fn unfinished_count(inbox: &Inbox) -> Result<u64> {
     let stats = inbox.store().stats().await?;
     Ok(stats.pending + stats.in_progress)
 }

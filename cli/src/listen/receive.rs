@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::clock;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::listen::keys::Keys;
 use crate::output::{Printer, write_stdout};
 use crate::text::sanitize;
@@ -103,8 +103,7 @@ impl Receiver {
         })
     }
 
-    /// Reads the body if the headers are those of a delivery. Otherwise the body is discarded,
-    /// because a sender that is still writing would not read the response.
+    /// Discards other bodies: a sender that is still writing would not read the response.
     async fn read(
         &self,
         method: &Method,
@@ -306,7 +305,7 @@ pub(super) struct Received {
     pub(super) bytes: usize,
 }
 
-pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<String>, Failure> {
+pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<String>> {
     match event {
         ListenEvent::Received(line) => {
             return printer.format_line(&*line, Received::sentence).map(Some);
@@ -325,7 +324,7 @@ pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<Str
 
 /// A writer of standard output that does not block the connections if the reader is slow.
 #[derive(Debug, Default)]
-pub(super) struct StdoutWriter(Option<JoinHandle<Result<(), Failure>>>);
+pub(super) struct StdoutWriter(Option<JoinHandle<Result>>);
 
 impl StdoutWriter {
     /// Starts to write a text. The previous write must have been flushed.
@@ -339,7 +338,7 @@ impl StdoutWriter {
         self.0.is_some()
     }
 
-    pub(super) async fn flush(&mut self) -> Result<(), Failure> {
+    pub(super) async fn flush(&mut self) -> Result {
         let Some(writing) = &mut self.0 else { return Ok(()) };
         let written = writing.await;
         self.0 = None;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, Result};
 
 /// The maximum number of characters of an error, which may quote the data.
 const MAX_ERROR_CHARS: usize = 200;
@@ -13,15 +13,14 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    pub(crate) fn compile(expression: &str) -> Result<Self, Failure> {
+    pub(crate) fn compile(expression: &str) -> Result<Self> {
         let compiled = engine::compile(expression)
             .map_err(|why| Failure::usage(format!("invalid --jq filter `{expression}`: {why}")))?;
         Ok(Self { expression: expression.to_owned(), compiled })
     }
 
-    /// Applies the filter to one value after the other. Returns one line per output; strings are not
-    /// quoted.
-    pub(crate) fn apply<T: Serialize>(&self, values: &[T]) -> Result<Vec<String>, Failure> {
+    /// Returns one line per output; strings are not quoted.
+    pub(crate) fn apply<T: Serialize>(&self, values: &[T]) -> Result<Vec<String>> {
         let json: Result<Vec<_>, _> = values.iter().map(serde_json::to_vec).collect();
         let json = json
             .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;

@@ -125,8 +125,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows the progress of a download: on this line how many files there are, and below it a bar
-    /// for each file that is under way.
+    /// The line has the number of files, and each that is under way a bar below it.
     pub(crate) fn downloading(&self, progress: &DownloadProgress) {
         let Some(line) = &self.bar else { return };
         self.next_poll.set(Duration::ZERO, None);
@@ -287,10 +286,7 @@ fn set_total(bar: &ProgressBar, total: Option<u64>) {
 pub(crate) fn progress_style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-    match is_unicode() {
-        true => style,
-        false => style.tick_chars("|/-\\ ").progress_chars("#>-"),
-    }
+    if is_unicode() { style } else { style.tick_chars("|/-\\ ").progress_chars("#>-") }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use crate::clock::{self, format_duration};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::output::messages::Messages;
 use crate::text::sanitize;
 
@@ -27,7 +27,7 @@ const RATE_LIMIT: &str = "svc_sdk::rate_limit";
 pub(crate) struct LogFilter(Targets);
 
 impl LogFilter {
-    pub(crate) fn new(verbose: u8, variable: Option<&str>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn new(verbose: u8, variable: Option<&str>) -> Result<Option<Self>> {
         let level = match (verbose, variable) {
             (0, None) => return Ok(None),
             (0, Some(text)) => match text.parse::<LevelFilter>() {
@@ -42,7 +42,7 @@ impl LogFilter {
         Ok(Some(Self(Targets::new().with_target("svc_sdk", level))))
     }
 
-    fn parse(text: &str) -> Result<Self, Failure> {
+    fn parse(text: &str) -> Result<Self> {
         let targets = text.parse().map_err(|_| {
             Failure::usage(format!(
                 "invalid {LOG_VARIABLE} `{text}`: expected a level (error, warn, info, debug, trace), or a filter such as svc_sdk=debug"
@@ -57,8 +57,7 @@ impl LogFilter {
     }
 }
 
-/// Returns the level at which an event is shown. A library is quieter than a command that was asked
-/// to show its requests.
+/// A library is quieter than a command that was asked to show its requests.
 fn shown_level(metadata: &Metadata<'_>) -> Level {
     match metadata.target() {
         "svc_sdk::attempt" => Level::INFO,
@@ -98,8 +97,7 @@ struct Logger {
 }
 
 impl Logger {
-    /// Returns whether this is the first retry for which a person at a terminal waits noticeably. A
-    /// progress bar says so itself.
+    /// A progress bar says itself that a person waits.
     fn is_first_noticed_retry(&self, line: &LogLine) -> bool {
         line.metadata.target() == RETRY
             && line.delay().is_some_and(|delay| delay >= MIN_NOTED_PAUSE)

@@ -3,7 +3,6 @@
 //! Commands decide what to print. This module alone decides on the stream, the format and the
 //! colors.
 
-mod fields;
 mod jq;
 pub(crate) mod layout;
 mod live;

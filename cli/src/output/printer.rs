@@ -13,7 +13,7 @@ use svc_sdk::ApiKey;
 use svc_sdk::types::IdempotencyKey;
 
 use crate::args::{Color, Format};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::jq::Filter;
 use crate::output::log::{self, LogFilter};
@@ -54,7 +54,7 @@ struct Stream {
 }
 
 impl Printer {
-    pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self> {
         let stream = |terminal| Stream { terminal, colored: options.color.applies(terminal) };
         let stdout = stream(io::stdout().is_terminal());
         let default = if stdout.terminal { Format::Table } else { Format::Json };
@@ -75,7 +75,7 @@ impl Printer {
         &self,
         value: &T,
         table: impl FnOnce(&T) -> Table,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         if !self.is_table() {
             return self.print_json(value, self.format);
         }
@@ -92,7 +92,7 @@ impl Printer {
         kind: ObjectKind,
         resource: &T,
         table: impl FnOnce(&T) -> Table,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         self.print_submitted(kind, resource, None, table)
     }
 
@@ -102,7 +102,7 @@ impl Printer {
         resource: &T,
         key: Option<&IdempotencyKey>,
         table: impl FnOnce(&T) -> Table,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let shown = Shown::new(kind, resource).with_key(key);
         self.note_status(&shown);
         match self.is_table() {
@@ -130,7 +130,7 @@ impl Printer {
         &self,
         values: &[T],
         table: impl FnOnce(&[T]) -> Table,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         match (&self.filter, self.format) {
             (Some(filter), Format::Jsonl) => {
                 self.write(self.lines(filter.apply(values)?).as_bytes())
@@ -148,7 +148,7 @@ impl Printer {
         &self,
         value: &serde_json::Value,
         table: impl FnOnce() -> Table,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         match self.is_table() && self.is_table_requested {
             true => self.table(&table()),
             false => self.print_json(value, self.format),
@@ -159,11 +159,10 @@ impl Printer {
         self.filter.is_some() || self.has_json_errors
     }
 
-    /// Prints text that is rendered for the width of the terminal, given whether it is colored.
     pub(crate) fn print_text_for_width(
         &self,
         render: impl FnOnce(usize, bool) -> String,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let width = self.width().unwrap_or(DEFAULT_WIDTH);
         self.write(shown(&render(width, self.stdout.colored)).as_bytes())
     }
@@ -177,7 +176,7 @@ impl Printer {
         &self,
         value: &T,
         words: impl FnOnce(&T) -> String,
-    ) -> Result<String, Failure> {
+    ) -> Result<String> {
         if self.is_table() {
             let words = words(value);
             return Ok(words
@@ -197,8 +196,7 @@ impl Printer {
         self.is_table() && !self.is_table_requested
     }
 
-    /// Prints text: unquoted, unless JSON is requested.
-    pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_text(&self, text: &str) -> Result {
         match self.is_json_requested() {
             true => self.print_json(&text, Format::Jsonl),
             false => self.print_bytes(format!("{text}\n").as_bytes()),
@@ -206,14 +204,14 @@ impl Printer {
     }
 
     /// Prints an answer of the service whose fields are not the expected ones, and says so.
-    pub(crate) fn print_unexpected(&self, answer: &serde_json::Value) -> Result<(), Failure> {
+    pub(crate) fn print_unexpected(&self, answer: &serde_json::Value) -> Result {
         let printed = self.print_received(answer);
         self.note("the answer does not have the expected fields; it is shown as received");
         printed
     }
 
     /// Prints JSON of the service. A table has the fields of an object, or the items of a list.
-    pub(crate) fn print_received(&self, json: &serde_json::Value) -> Result<(), Failure> {
+    pub(crate) fn print_received(&self, json: &serde_json::Value) -> Result {
         use serde_json::Value;
 
         let text = |value: &Value| match value {
@@ -243,13 +241,8 @@ impl Printer {
         }
     }
 
-    /// Prints a document of the service: unchanged in a pipe but for a line break at its end, indented
-    /// on a terminal.
-    pub(crate) fn print_document(
-        &self,
-        value: &serde_json::Value,
-        bytes: &[u8],
-    ) -> Result<(), Failure> {
+    /// Leaves it as it is in a pipe, but for a line break at its end, and indents it on a terminal.
+    pub(crate) fn print_document(&self, value: &serde_json::Value, bytes: &[u8]) -> Result {
         if self.filter.is_some() || self.format == Format::Jsonl || self.stdout.terminal {
             return self.print_json(value, self.format);
         }
@@ -257,9 +250,8 @@ impl Printer {
         self.write(&[bytes, end].concat())
     }
 
-    /// Prints bytes: unchanged in a pipe, without control characters on a terminal. If JSON is
-    /// requested they end with a line break, as JSON does.
-    pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Leaves out control characters on a terminal. JSON ends with a line break.
+    pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result {
         if !self.stdout.terminal {
             if self.has_json_errors && !bytes.is_empty() && !bytes.ends_with(b"\n") {
                 return self.write(&[bytes, b"\n"].concat());
@@ -270,14 +262,12 @@ impl Printer {
         text.lines().try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
     }
 
-    /// Prints a message to standard error, unless `--quiet` is given.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_stderr(text);
         }
     }
 
-    /// Prints a warning to standard error, unless `--quiet` is given.
     pub(crate) fn warn(&self, text: &str) {
         if self.quiet {
             return;
@@ -343,15 +333,13 @@ impl Printer {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Ends the line of a prompt that was not answered, or that shows `^C`.
     pub(crate) fn end_prompt(&self) {
         if self.stderr.terminal {
             self.write_stderr("");
         }
     }
 
-    /// Returns whether a full screen can be shown and controlled: all three streams are terminals, and
-    /// no other output than a table is asked for.
+    /// All three streams are terminals, and no other output than a table is asked for.
     pub(crate) fn can_show_screen(&self) -> bool {
         self.stdout.terminal
             && self.can_prompt()
@@ -377,12 +365,12 @@ impl Printer {
         self.messages.add_progress_bar(bar)
     }
 
-    fn print_json(&self, value: &impl Serialize, format: Format) -> Result<(), Failure> {
+    fn print_json(&self, value: &impl Serialize, format: Format) -> Result {
         self.write(self.json(value, format)?.as_bytes())
     }
 
     /// Returns what the filter makes of a value, or else its JSON, in one line for JSON lines.
-    fn json(&self, value: &impl Serialize, format: Format) -> Result<String, Failure> {
+    fn json(&self, value: &impl Serialize, format: Format) -> Result<String> {
         let json = match (&self.filter, format) {
             (Some(filter), _) => return Ok(self.lines(filter.apply(std::slice::from_ref(&value))?)),
             (None, Format::Jsonl) => serde_json::to_string(value),
@@ -402,7 +390,7 @@ impl Printer {
         lines.into_iter().map(shown).collect()
     }
 
-    fn table(&self, table: &Table) -> Result<(), Failure> {
+    fn table(&self, table: &Table) -> Result {
         let text = table.render(self.width(), self.stdout.colored);
         self.write(text.as_bytes())
     }
@@ -422,7 +410,7 @@ impl Printer {
         }
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&self, bytes: &[u8]) -> Result {
         self.messages.above_bars(|| write_stdout(bytes))
     }
 
@@ -435,8 +423,7 @@ impl Printer {
         self.messages.redact(secret);
     }
 
-    /// Starts logging to standard error: requests, as the filter says, and without `--quiet` each
-    /// long pause before a retry.
+    /// Without `--quiet`, each long pause before a retry is logged too.
     pub(crate) fn start_logging(&self, filter: Option<LogFilter>) {
         let messages = Arc::clone(&self.messages);
         log::start(filter, !self.quiet, self.shows_progress(), messages);
@@ -460,13 +447,13 @@ impl Printer {
     }
 
     #[cfg(feature = "preview")]
-    pub(crate) fn print_image(&self, sequences: &str) -> Result<(), Failure> {
+    pub(crate) fn print_image(&self, sequences: &str) -> Result {
         self.write(sequences.as_bytes())
     }
 }
 
 /// Writes to standard output. Blocks while the reader of a pipe is slow.
-pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     written.map_err(|error| match error.kind() {

@@ -6,7 +6,7 @@ use svc_sdk::types::{Estimate, EstimateRequest, Usd};
 use svc_sdk::{Call, Client, ClientSurface, Developer, Error, ErrorKind, Open};
 
 use crate::args::SpendingArgs;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::output::values::money;
 use crate::request::SubmitRequest;
 use crate::session::Session;
@@ -86,8 +86,7 @@ impl SpendCap {
         Some(Self { max_usd, runs: 1 })
     }
 
-    /// Returns the sum of the caps of a bulk queue's items, if all of them have one. An item without
-    /// a cap has the default cap.
+    /// Returns the sum of the items' caps, unless one has neither a cap nor the default.
     pub(crate) fn from_items(items: &[Value], default_cap: Option<Usd>) -> Option<Self> {
         let mut max_usd = Usd::ZERO;
         for item in items {
@@ -138,7 +137,7 @@ impl EstimateSource for Developer {
 pub(crate) async fn fetch_estimate<S: EstimateSource>(
     client: &Client<S>,
     body: &Map<String, Value>,
-) -> Result<Option<Estimate>, Failure> {
+) -> Result<Option<Estimate>> {
     let Some(call) = S::estimate(client, estimate_request(body)) else { return Ok(None) };
     match call.await {
         Ok(estimate) => Ok(Some(estimate)),
@@ -167,14 +166,13 @@ pub(crate) fn describe_estimate(estimate: &Estimate) -> String {
     format!("{}{details}", money(estimate.price_usd))
 }
 
-/// The consequence of a submit that was not confirmed, for messages.
 pub(crate) const NOTHING_CHARGED: &str = "nothing was submitted and nothing was charged";
 
 /// Does what comes before a submit, unless a signal interrupts it.
 pub(crate) async fn before_submit<T>(
     session: &Session,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
     tokio::select! {
         biased;
         done = work => done,
@@ -182,7 +180,7 @@ pub(crate) async fn before_submit<T>(
     }
 }
 
-pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), Failure> {
+pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result {
     let Some(limit) = limit else { return Ok(()) };
     let (why, next) = match (price, price.upper_bound()) {
         (_, Some(max_usd)) if max_usd <= limit => return Ok(()),
@@ -230,7 +228,7 @@ pub(crate) async fn confirm(
     what: &str,
     price: &Price,
     spending: &SpendingArgs,
-) -> Result<(), Failure> {
+) -> Result {
     let price = price.describe();
     if spending.yes || session.is_sandbox() || !session.printer.can_prompt() {
         session.printer.note(&format!("price: {price}"));
@@ -241,7 +239,7 @@ pub(crate) async fn confirm(
 }
 
 /// Checks that the price of an image is not that of seconds, and the price of a video not that of images.
-pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result<(), Failure> {
+pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result {
     let unit = price.estimate().and_then(|estimate| estimate.unit.as_deref());
     let kind = match (request.operation, unit) {
         (Operation::ImageGenerate, Some("second")) => "video",

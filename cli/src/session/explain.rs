@@ -12,8 +12,7 @@ use crate::error::{Failure, SetupProblem, SuggestedCommand, Suggestion};
 const MOCK_PORT: u16 = 4010;
 
 impl Session {
-    /// Adds to the failure of a command what the configuration has to do with it, and commands that
-    /// keep its profile and its URLs.
+    /// Adds what the configuration has to do with a failure, and its flags to the commands.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         let is_missing_job = failure.code() == Some(ErrorCode::JobNotFound.as_str());
         match failure.setup_problem() {
@@ -59,10 +58,7 @@ impl Session {
                 .hint(Suggestion::from("store a valid API key: ").svc(["auth", "login"]));
         }
         used_keys.iter().fold(failure, |failure, (surface, used)| {
-            let failure = match self.confusion(*surface, used) {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            };
+            let failure = failure.with_some(self.confusion(*surface, used), Failure::hint);
             match &used.origin {
                 KeyOrigin::Variable(name) => failure
                     .hint(format!("correct or unset {name}, which overrides a stored key"))
@@ -108,19 +104,13 @@ impl Session {
         let Some((surface, url)) = used_url.as_ref() else {
             return failure.hint("check the network");
         };
-        let failure = match mock_command(*surface, url) {
-            Some(command) => failure.hint(
-                Suggestion::from("if a mock of the service should be running there, start it: ")
-                    .command(command),
-            ),
-            None => failure,
-        };
-        let failure = match proxy_of(url) {
-            Some((name, proxy)) => failure.hint(format!(
-                "check the proxy {proxy} of {name}, which is used unless NO_PROXY has the host"
-            )),
-            None => failure,
-        };
+        let start = "if a mock of the service should be running there, start it: ";
+        let mock = mock_command(*surface, url);
+        let mock = mock.map(|command| Suggestion::from(start).command(command));
+        let proxy = proxy_of(url).map(|(name, proxy)| {
+            format!("check the proxy {proxy} of {name}, which is used unless NO_PROXY has the host")
+        });
+        let failure = failure.with_some(mock, Failure::hint).with_some(proxy, Failure::hint);
         let settings = self.settings().ok();
         let origin = settings.and_then(|settings| settings.origin_of_url(url));
         match origin {

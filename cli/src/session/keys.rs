@@ -4,17 +4,13 @@ use svc_sdk::ApiKey;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, KeyStore, origin_of};
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::session::Session;
 use crate::session::sandbox::Sandbox;
 
 impl Session {
     /// Returns the API key for requests to a URL, if there is one, and remembers that it was used.
-    pub(super) fn key(
-        &self,
-        surface: SurfaceChoice,
-        base_url: &str,
-    ) -> Result<Option<ApiKey>, Failure> {
+    pub(super) fn key(&self, surface: SurfaceChoice, base_url: &str) -> Result<Option<ApiKey>> {
         let Some(found) = self.find_key(surface, base_url)? else { return Ok(None) };
         if matches!(found.origin, KeyOrigin::Stored { .. })
             && let Some(warning) = self.key_store()?.permission_warning()
@@ -31,7 +27,7 @@ impl Session {
         &self,
         surface: SurfaceChoice,
         base_url: &str,
-    ) -> Result<Option<ConfiguredKey>, Failure> {
+    ) -> Result<Option<ConfiguredKey>> {
         let Some(origin) = self.key_origin(surface)? else { return Ok(None) };
         if let KeyOrigin::Stored { host, .. } = &origin {
             let requested = origin_of(base_url)?;
@@ -56,10 +52,7 @@ impl Session {
     }
 
     /// Returns the configured API key of a surface and its origin, whichever host it belongs to.
-    pub(crate) fn configured_key(
-        &self,
-        surface: SurfaceChoice,
-    ) -> Result<Option<ConfiguredKey>, Failure> {
+    pub(crate) fn configured_key(&self, surface: SurfaceChoice) -> Result<Option<ConfiguredKey>> {
         match self.key_origin(surface)? {
             Some(origin) => self.read_key(surface, origin),
             None => Ok(None),
@@ -67,7 +60,7 @@ impl Session {
     }
 
     /// Returns the origin of a surface's API key, if there is one, without reading the keyring.
-    pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<KeyOrigin>, Failure> {
+    pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<KeyOrigin>> {
         if self.is_sandbox() {
             return Ok(Some(KeyOrigin::Sandbox));
         }
@@ -86,8 +79,7 @@ impl Session {
         }))
     }
 
-    /// Says that one key comes from the environment and the other from a profile, if they do: they may
-    /// belong to different accounts, and what one is charged the other does not see.
+    /// Keys of different origins may belong to different accounts, each with its own charges.
     pub(crate) fn mixed_keys(&self) -> Option<String> {
         let [open, developer] =
             SurfaceChoice::ALL.map(|surface| self.key_origin(surface).ok().flatten());
@@ -107,11 +99,7 @@ impl Session {
         ))
     }
 
-    fn read_key(
-        &self,
-        surface: SurfaceChoice,
-        origin: KeyOrigin,
-    ) -> Result<Option<ConfiguredKey>, Failure> {
+    fn read_key(&self, surface: SurfaceChoice, origin: KeyOrigin) -> Result<Option<ConfiguredKey>> {
         let key = match &origin {
             KeyOrigin::Sandbox => Some(Sandbox::key(surface)?),
             KeyOrigin::Variable(name) => {
@@ -126,7 +114,7 @@ impl Session {
         Ok(key.map(|key| ConfiguredKey { key, origin }))
     }
 
-    pub(crate) fn key_store(&self) -> Result<KeyStore, Failure> {
+    pub(crate) fn key_store(&self) -> Result<KeyStore> {
         Ok(KeyStore::next_to(self.settings()?.file.path()))
     }
 

@@ -7,14 +7,13 @@ use svc_sdk::ApiKey;
 use svc_sdk::transport::Transport;
 
 use crate::args::SurfaceChoice;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 
 /// Says why a job of an earlier command is missing in the sandbox.
 pub(crate) const EMPTY_SANDBOX: &str = "each command with --sandbox starts with an empty mock; to \
     keep jobs between commands, run the mock in another terminal: svc mock serve";
 
-/// How much faster than real time the mock runs. At 2, a video takes about four seconds, so that
-/// its progress is visible.
+/// At 2, a video takes about four seconds, so that its progress is visible.
 const SPEED: &str = "2";
 
 /// A mock of the service for one invocation of the program.
@@ -51,7 +50,7 @@ impl Sandbox {
         self.mock.webhook_secret()
     }
 
-    pub(crate) fn key(surface: SurfaceChoice) -> Result<ApiKey, Failure> {
+    pub(crate) fn key(surface: SurfaceChoice) -> Result<ApiKey> {
         let key = match surface {
             SurfaceChoice::Open => OPEN_API_KEY,
             SurfaceChoice::Developer => DEVELOPER_API_KEY,

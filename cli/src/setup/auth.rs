@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, ConfiguredKey, Origin, origin_of};
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::output::Table;
 use crate::output::layout::{cut, required, whole};
 use crate::session::Session;
@@ -52,7 +52,7 @@ struct KeyRow {
     redacted: Option<String>,
 }
 
-pub(crate) async fn auth(session: &Session, auth: Auth) -> Result<(), Failure> {
+pub(crate) async fn auth(session: &Session, auth: Auth) -> Result {
     session.check_is_configurable("auth")?;
     match auth {
         Auth::Login(args) => login(session, args).await,
@@ -61,7 +61,7 @@ pub(crate) async fn auth(session: &Session, auth: Auth) -> Result<(), Failure> {
     }
 }
 
-async fn login(session: &Session, args: Login) -> Result<(), Failure> {
+async fn login(session: &Session, args: Login) -> Result {
     let surface = args.surface.unwrap_or(SurfaceChoice::Open);
     let (url, is_new_url) = url_for(session, surface)?;
     let host = origin_of(&url)?;
@@ -87,7 +87,7 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     Ok(())
 }
 
-fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool), Failure> {
+fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool)> {
     let settings = session.settings()?;
     // `--base-url` on its own is the URL of the surface that the key is for.
     if let (SurfaceChoice::Developer, Some(url), None) =
@@ -109,7 +109,7 @@ fn read_key(
     session: &Session,
     surface: SurfaceChoice,
     file: Option<&Path>,
-) -> Result<ConfiguredKey, Failure> {
+) -> Result<ConfiguredKey> {
     let empty = || Failure::usage("no API key was given: expected it at the prompt or on stdin");
     match file {
         Some(path) => setup::key_from_file("--key-file", path),
@@ -126,7 +126,7 @@ fn read_key(
     }
 }
 
-fn status(session: &Session) -> Result<(), Failure> {
+fn status(session: &Session) -> Result {
     let settings = session.settings()?;
     let mut rows = Vec::new();
     for surface in SurfaceChoice::ALL {
@@ -165,7 +165,7 @@ fn status(session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-fn logout(session: &Session, requested: Option<SurfaceChoice>) -> Result<(), Failure> {
+fn logout(session: &Session, requested: Option<SurfaceChoice>) -> Result {
     let settings = session.settings()?;
     let store = session.key_store()?;
     let profile = &settings.profile.value;

@@ -9,7 +9,7 @@ use crate::args::SurfaceChoice;
 use crate::config::{
     ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir, with_scheme,
 };
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::output::Table;
 use crate::output::layout::required;
 use crate::session::Session;
@@ -56,7 +56,7 @@ struct SettingRow {
     origin: Option<String>,
 }
 
-pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> {
+pub(crate) fn config(session: &Session, config: &Config) -> Result {
     session.check_is_configurable("config")?;
     match config {
         Config::Show { origin } => show(session, *origin),
@@ -108,13 +108,13 @@ pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> 
     }
 }
 
-fn profile_of(session: &Session) -> Result<(ConfigFile, String), Failure> {
+fn profile_of(session: &Session) -> Result<(ConfigFile, String)> {
     let settings = session.settings()?;
     let file = ConfigFile::load(settings.file.path().to_owned())?;
     Ok((file, settings.profile.value.clone()))
 }
 
-fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
+fn show(session: &Session, with_origin: bool) -> Result {
     let settings = session.settings()?;
     settings.check_profile()?;
     let mut rows = Vec::new();

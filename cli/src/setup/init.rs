@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, DEFAULT_PROFILE, KeyOrigin, Origin};
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Result};
 use crate::input::check_single_stdin_reader;
 use crate::output::Table;
 use crate::output::layout::required;
@@ -15,7 +15,7 @@ use crate::setup;
 use crate::setup::plan::{Init, McpSetup, SetupPlan, SurfaceSetup, given_plan};
 use crate::text::shell_quote;
 
-pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
+pub(crate) async fn init(session: &Session, args: Init) -> Result {
     session.check_is_configurable("init")?;
     check_single_stdin_reader(
         &SurfaceChoice::ALL.map(|surface| {
@@ -33,7 +33,7 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
     report.print(session)
 }
 
-async fn offer_as_default(session: &Session) -> Result<(), Failure> {
+async fn offer_as_default(session: &Session) -> Result {
     let settings = session.settings()?;
     let profile = &settings.profile.value;
     let default = settings.file.default_profile()?;
@@ -53,7 +53,7 @@ async fn offer_as_default(session: &Session) -> Result<(), Failure> {
 }
 
 /// Stores the URLs in the profile, and the keys that are not stored yet.
-fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
+fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport> {
     let settings = session.settings()?;
     let profile = settings.profile.value.clone();
     let mut file = ConfigFile::load(settings.file.path().to_owned())?;
@@ -106,7 +106,7 @@ fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
 }
 
 /// Sets a URL of the profile. Returns whether it was different before.
-fn set_url(file: &mut ConfigFile, profile: &str, name: &str, url: &str) -> Result<bool, Failure> {
+fn set_url(file: &mut ConfigFile, profile: &str, name: &str, url: &str) -> Result<bool> {
     if file.get(profile, name)?.as_deref() == Some(url) {
         return Ok(false);
     }
@@ -137,7 +137,7 @@ struct Endpoint {
 }
 
 impl SetupReport {
-    pub(super) fn print(mut self, session: &Session) -> Result<(), Failure> {
+    pub(super) fn print(mut self, session: &Session) -> Result {
         self.next = self.next_commands(session)?;
         if self.endpoints.is_empty() && session.printer.is_table() {
             session.printer.note("nothing was set up");
@@ -162,7 +162,7 @@ impl SetupReport {
         Ok(())
     }
 
-    fn next_commands(&self, session: &Session) -> Result<Vec<String>, Failure> {
+    fn next_commands(&self, session: &Session) -> Result<Vec<String>> {
         let generate = "video generate \"a red fox in snow\" --download out";
         let profile = match session.settings()?.profile.origin {
             Origin::Default | Origin::File => String::new(),

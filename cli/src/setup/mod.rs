@@ -25,7 +25,7 @@ use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyLocation, KeyOrigin, origin_of};
 #[cfg(feature = "mcp")]
 use crate::error::Exit;
-use crate::error::{ClientCode, Failure, SetupProblem};
+use crate::error::{ClientCode, Failure, Result, SetupProblem};
 use crate::input::read_file;
 use crate::session::Session;
 
@@ -38,7 +38,7 @@ pub(crate) const fn only_on(surface: SurfaceChoice) -> &'static str {
 }
 
 /// Prompts for a key without showing it. Returns `None` for an empty answer.
-pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Failure> {
+pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>> {
     let terminal = Term::stderr();
     let text = Password::new()
         .with_prompt(prompt)
@@ -57,7 +57,7 @@ pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Fail
     }
 }
 
-pub(crate) fn key_from_file(flag: &str, path: &Path) -> Result<ConfiguredKey, Failure> {
+pub(crate) fn key_from_file(flag: &str, path: &Path) -> Result<ConfiguredKey> {
     let text = key_text(read_file(flag, path)?)?;
     let name = match path == Path::new("-") {
         true => "standard input".to_owned(),
@@ -67,7 +67,7 @@ pub(crate) fn key_from_file(flag: &str, path: &Path) -> Result<ConfiguredKey, Fa
 }
 
 /// Reads a key from standard input. Returns `None` if it is empty.
-pub(crate) fn key_from_stdin() -> Result<Option<ConfiguredKey>, Failure> {
+pub(crate) fn key_from_stdin() -> Result<Option<ConfiguredKey>> {
     let text = key_text(read_file("standard input", Path::new("-"))?)?;
     match text.trim() {
         "" => Ok(None),
@@ -83,25 +83,24 @@ pub(crate) fn prompt_failure(error: dialoguer::Error) -> Failure {
     }
 }
 
-fn parse_key(text: String, origin: String) -> Result<ConfiguredKey, Failure> {
+fn parse_key(text: String, origin: String) -> Result<ConfiguredKey> {
     let key = ApiKey::new(text).map_err(|error| Failure::usage(error.to_string()))?;
     let origin = KeyOrigin::Input(origin);
     Ok(ConfiguredKey { key, origin })
 }
 
-fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
+fn key_text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Failure::usage("invalid key: expected UTF-8 text"))
 }
 
-/// Sends a request that is free of charge and needs a key, and returns the headers of the response.
-/// With a time limit, it is sent once.
+/// Sends a free request that needs a key. With a time limit, it is sent once.
 pub(crate) async fn probe(
     session: &Session,
     surface: SurfaceChoice,
     url: &str,
     key: &ApiKey,
     limit: Option<Duration>,
-) -> Result<Result<HeaderMap, svc_sdk::Error>, Failure> {
+) -> Result<Result<HeaderMap, svc_sdk::Error>> {
     let url = url.to_owned();
     Ok(match surface {
         SurfaceChoice::Open => {
@@ -132,7 +131,7 @@ pub(crate) async fn verify(
     surface: SurfaceChoice,
     url: &str,
     key: &ConfiguredKey,
-) -> Result<(), Failure> {
+) -> Result {
     session.record_key(surface, key.clone());
     probe(session, surface, url, &key.key, None).await??;
     Ok(())
@@ -150,7 +149,7 @@ pub(crate) async fn count_tools(
     session: &Session,
     url: &str,
     key: &ConfiguredKey,
-) -> Result<usize, Failure> {
+) -> Result<usize> {
     session.record_key(SurfaceChoice::Developer, key.clone());
     let mut access = session.mcp_with(url.to_owned(), key.key.clone());
     // A refused connection is said at once.
@@ -170,14 +169,13 @@ fn mcp_failure(error: svc_mcp::McpError) -> Failure {
     }
 }
 
-/// Stores a key in the keyring, or else in a file. Returns where it is stored, and why not in the
-/// keyring.
+/// Returns where the key is stored, and why not in the keyring.
 pub(crate) fn store_key(
     session: &Session,
     surface: SurfaceChoice,
     key: &ApiKey,
     url: &str,
-) -> Result<(KeyOrigin, Option<String>), Failure> {
+) -> Result<(KeyOrigin, Option<String>)> {
     let profile = session.settings()?.profile.value.clone();
     let store = session.key_store()?;
     let host = origin_of(url)?;

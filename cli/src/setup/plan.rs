@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, origin_of, with_scheme};
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::session::Session;
 use crate::setup;
 
@@ -57,7 +57,7 @@ pub(super) async fn given_plan(
     session: &Session,
     args: &Init,
     reads_stdin: bool,
-) -> Result<SetupPlan, Failure> {
+) -> Result<SetupPlan> {
     let settings = session.settings()?;
     let mut found: Vec<(SurfaceChoice, String, Option<ConfiguredKey>)> = Vec::new();
     for surface in SurfaceChoice::ALL {
@@ -104,7 +104,7 @@ fn configured_key(
     session: &Session,
     surface: SurfaceChoice,
     url: &str,
-) -> Result<Option<ConfiguredKey>, Failure> {
+) -> Result<Option<ConfiguredKey>> {
     match session.find_key(surface, url) {
         Err(failure) if failure.exit() == Exit::NotAllowed => Ok(None),
         found => found,
@@ -116,7 +116,7 @@ fn read_missing_key(
     args: &Init,
     found: &mut [(SurfaceChoice, String, Option<ConfiguredKey>)],
     reads_stdin: bool,
-) -> Result<(), Failure> {
+) -> Result {
     let is_stdin = |surface| args.key_file(surface) == Some(Path::new("-"));
     let is_free =
         reads_stdin && !io::stdin().is_terminal() && !SurfaceChoice::ALL.into_iter().any(is_stdin);
@@ -150,7 +150,7 @@ pub(super) async fn verify_surface(
     surface: SurfaceChoice,
     url: String,
     key: ConfiguredKey,
-) -> Result<SurfaceSetup, Failure> {
+) -> Result<SurfaceSetup> {
     setup::verify(session, surface, &url, &key).await.map_err(|failure| {
         failure.context(format!(
             "could not verify the key of the {} surface; nothing was stored",
@@ -165,7 +165,7 @@ pub(super) async fn try_mcp(
     session: &Session,
     url: String,
     key: Option<&ConfiguredKey>,
-) -> Result<McpSetup, Failure> {
+) -> Result<McpSetup> {
     origin_of(&url)?;
     #[cfg(feature = "mcp")]
     let tools = match key {

@@ -7,12 +7,11 @@ use serde::Serialize;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, DEFAULT_PROFILE, PROFILE_KEYS};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::output::Table;
 use crate::output::layout::required;
 use crate::session::Session;
 
-/// The subcommands of `svc profile`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profile {
     /// List the profiles
@@ -40,7 +39,7 @@ pub(crate) enum Profile {
     },
 }
 
-pub(crate) async fn profile(session: &Session, profile: Profile) -> Result<(), Failure> {
+pub(crate) async fn profile(session: &Session, profile: Profile) -> Result {
     session.check_is_configurable("profile")?;
     match profile {
         Profile::List => list(session),
@@ -61,7 +60,7 @@ struct ShownProfile {
 }
 
 impl ShownProfile {
-    fn read(session: &Session, file: &ConfigFile, name: &str) -> Result<Self, Failure> {
+    fn read(session: &Session, file: &ConfigFile, name: &str) -> Result<Self> {
         let keys = session.key_store()?;
         let mut stored_keys = Vec::new();
         for surface in SurfaceChoice::ALL {
@@ -73,7 +72,7 @@ impl ShownProfile {
         Ok(Self {
             name: name.to_owned(),
             is_default: file.default_profile()?.as_deref().unwrap_or(DEFAULT_PROFILE) == name,
-            values: PROFILE_KEYS.into_iter().map(value).collect::<Result<_, Failure>>()?,
+            values: PROFILE_KEYS.into_iter().map(value).collect::<Result<_>>()?,
             stored_keys,
         })
     }
@@ -83,7 +82,7 @@ impl ShownProfile {
     }
 }
 
-fn list(session: &Session) -> Result<(), Failure> {
+fn list(session: &Session) -> Result {
     let file = &session.settings()?.file;
     let shown = |name: &str| ShownProfile::read(session, file, name);
     let profiles: Vec<_> = file.profiles().into_iter().map(shown).collect::<Result<_, _>>()?;
@@ -108,7 +107,7 @@ fn list(session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-fn make_default(session: &Session, name: &str) -> Result<(), Failure> {
+fn make_default(session: &Session, name: &str) -> Result {
     let mut file = ConfigFile::load(session.settings()?.file.path().to_owned())?;
     check_exists(&file, name)?;
     file.set_default_profile(Some(name));
@@ -120,7 +119,7 @@ fn make_default(session: &Session, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
+fn show(session: &Session, name: Option<String>) -> Result {
     let settings = session.settings()?;
     let name = name.unwrap_or_else(|| settings.profile.value.clone());
     check_exists(&settings.file, &name)?;
@@ -137,7 +136,7 @@ fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
     })
 }
 
-async fn delete(session: &Session, name: &str, yes: bool) -> Result<(), Failure> {
+async fn delete(session: &Session, name: &str, yes: bool) -> Result {
     let settings = session.settings()?;
     let mut file = ConfigFile::load(settings.file.path().to_owned())?;
     check_exists(&file, name)?;
@@ -163,9 +162,6 @@ async fn delete(session: &Session, name: &str, yes: bool) -> Result<(), Failure>
     Ok(())
 }
 
-fn check_exists(file: &ConfigFile, name: &str) -> Result<(), Failure> {
-    match file.profiles().contains(&name) {
-        true => Ok(()),
-        false => Err(file.no_profile(name)),
-    }
+fn check_exists(file: &ConfigFile, name: &str) -> Result {
+    if file.profiles().contains(&name) { Ok(()) } else { Err(file.no_profile(name)) }
 }

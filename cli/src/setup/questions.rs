@@ -4,7 +4,7 @@ use dialoguer::Input;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, origin_of, with_scheme};
-use crate::error::{Exit, Failure, SetupProblem};
+use crate::error::{Exit, Result, SetupProblem};
 use crate::session::Session;
 use crate::setup::plan::{self, Init, McpSetup, SetupPlan, SurfaceSetup, try_mcp, verify_surface};
 use crate::setup::{self, only_on, prompt_failure};
@@ -18,7 +18,7 @@ const INTRODUCTION: [&str; 3] = [
 /// The answer that skips a URL that has a default.
 const SKIP: &str = "-";
 
-pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
+pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan> {
     let settings = session.settings()?;
     session.printer.note(&format!(
         "Setting up profile {} in {}",
@@ -44,7 +44,7 @@ pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan, Fa
 }
 
 /// Offers the environment of a mock server, which is the only one with a control API.
-fn offers_mock(session: &Session) -> Result<bool, Failure> {
+fn offers_mock(session: &Session) -> Result<bool> {
     let environment = session.environment();
     if environment.get("SVC_CONTROL_URL").is_none() {
         return Ok(false);
@@ -77,7 +77,7 @@ async fn ask_for_surface(
     session: &Session,
     args: &Init,
     surface: SurfaceChoice,
-) -> Result<Option<SurfaceSetup>, Failure> {
+) -> Result<Option<SurfaceSetup>> {
     let name = surface.as_str();
     session.printer.note(&format!("The {name} surface: {}", only_on(surface)));
     let configured = session.settings()?.url_of(surface);
@@ -141,11 +141,7 @@ fn confused_surface(surface: SurfaceChoice, key: &ConfiguredKey) -> Option<Surfa
 }
 
 /// Asks for a URL until it is valid. Returns `None` if it is skipped.
-fn ask_for_url(
-    session: &Session,
-    what: &str,
-    default: Option<&str>,
-) -> Result<Option<String>, Failure> {
+fn ask_for_url(session: &Session, what: &str, default: Option<&str>) -> Result<Option<String>> {
     loop {
         let input = Input::<String>::new().allow_empty(true);
         let input = match default {
@@ -170,7 +166,7 @@ fn ask_for_url(
 }
 
 /// Checks that a client accepts the URL, which excludes plain http to other hosts.
-fn check_url(session: &Session, url: &str) -> Result<(), Failure> {
+fn check_url(session: &Session, url: &str) -> Result {
     origin_of(url)?;
     session.access_with::<svc_sdk::Open>(url.to_owned(), None)?;
     Ok(())
@@ -182,7 +178,7 @@ fn ask_for_key(
     args: &Init,
     surface: SurfaceChoice,
     url: &str,
-) -> Result<Option<ConfiguredKey>, Failure> {
+) -> Result<Option<ConfiguredKey>> {
     if let Some(path) = args.key_file(surface) {
         return setup::key_from_file(surface.names().key_flag, path).map(Some);
     }
@@ -203,7 +199,7 @@ async fn ask_for_mcp(
     session: &Session,
     args: &Init,
     key: Option<&ConfiguredKey>,
-) -> Result<Option<McpSetup>, Failure> {
+) -> Result<Option<McpSetup>> {
     let configured = match &args.mcp_url {
         Some(url) => return try_mcp(session, with_scheme(url.clone()), key).await.map(Some),
         None => session.settings()?.get("mcp_url").map(|url| url.value.as_str()),

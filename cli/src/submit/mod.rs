@@ -11,11 +11,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::{Handle, JobResource};
+use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Developer, Open};
 
 use crate::args::{ReceiptArgs, SubmitArgs, SubmitOptions, SurfaceChoice};
 use crate::download::DownloadPlan;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::follow::ResourceKind;
 use crate::follow::wait::{self, Waiter};
 use crate::output::Table;
@@ -28,11 +29,7 @@ use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::{Payment, submitted_with_key};
 use crate::text::{nearest, sanitize};
 
-pub(crate) async fn open(
-    session: &Session,
-    request: SubmitRequest,
-    args: &SubmitArgs,
-) -> Result<(), Failure> {
+pub(crate) async fn open(session: &Session, request: SubmitRequest, args: &SubmitArgs) -> Result {
     run::<JobResource<Open>>(session, request, &args.options, ReceiptArgs::default()).await
 }
 
@@ -40,7 +37,7 @@ pub(crate) async fn developer(
     session: &Session,
     request: SubmitRequest,
     args: &SubmitArgs,
-) -> Result<(), Failure> {
+) -> Result {
     if args.surface.surface == Some(SurfaceChoice::Open) {
         let noun = request.noun;
         let why = format!("the open surface does not support {noun}");
@@ -54,7 +51,7 @@ pub(crate) async fn run<R: ResourceKind>(
     request: SubmitRequest,
     options: &SubmitOptions,
     receipt_mode: ReceiptArgs,
-) -> Result<(), Failure> {
+) -> Result {
     run_from::<R>(session, request, options, receipt_mode, None).await
 }
 
@@ -65,7 +62,7 @@ pub(crate) async fn run_from<R: ResourceKind>(
     options: &SubmitOptions,
     receipt_mode: ReceiptArgs,
     source: Option<Value>,
-) -> Result<(), Failure> {
+) -> Result {
     let access = session.access::<R::Surface>()?;
     let submit = Submission::<R> {
         session,
@@ -119,9 +116,9 @@ pub(crate) async fn run_from<R: ResourceKind>(
     let finished = submit
         .finish(resource, download.as_ref(), false)
         .await
-        .map_err(|failure| match &key {
-            Some(key) => failure.with_idempotency_key(key.as_str()),
-            None => failure,
+        .map_err(|failure| {
+            let key = key.as_ref().map(IdempotencyKey::as_str);
+            failure.with_some(key, Failure::with_idempotency_key)
         })
         .map_err(|failure| match (failure.exit(), request_id) {
             (Exit::JobFailed | Exit::JobCanceled | Exit::Skipped, Some(id)) => {
@@ -147,7 +144,7 @@ struct Submission<'a, R: ResourceKind> {
 }
 
 impl<R: ResourceKind> Submission<'_, R> {
-    async fn dry_run(&self) -> Result<(), Failure> {
+    async fn dry_run(&self) -> Result {
         let price = R::price(&self.access.client, self.request).await?;
         pricing::check_model_kind(&price, self.request)?;
         self.check_max_price(&price)?;
@@ -192,9 +189,8 @@ impl<R: ResourceKind> Submission<'_, R> {
         })
     }
 
-    /// Checks the price against the limit, and with `confirm` asks for confirmation. The price is
-    /// only fetched if it is needed.
-    async fn check_price(&self, confirm: bool) -> Result<Price, Failure> {
+    /// Fetches the price only if a limit or a question needs it.
+    async fn check_price(&self, confirm: bool) -> Result<Price> {
         let spending = &self.options.spending;
         // A queue starts many runs. Their cost is said before, even where no question is asked.
         let is_queue = R::items(self.request).is_some();
@@ -214,7 +210,7 @@ impl<R: ResourceKind> Submission<'_, R> {
         Ok(price)
     }
 
-    fn check_max_price(&self, price: &Price) -> Result<(), Failure> {
+    fn check_max_price(&self, price: &Price) -> Result {
         let checked = pricing::check_max_price(price, self.options.spending.max_price);
         match (price, R::items(self.request)) {
             (Price::SpendCap(_), Some(_)) => checked.map_err(|failure| {
@@ -245,10 +241,8 @@ impl<R: ResourceKind> Submission<'_, R> {
         };
         let Ok(listed) = listed else { return failure };
         let ids: Vec<String> = listed.items.into_iter().map(|it| it.id).collect();
-        match nearest(model, ids.iter().map(String::as_str)).filter(|known| *known != model) {
-            Some(known) => failure.and(&format!("did you mean {known}?")),
-            None => failure,
-        }
+        let near = nearest(model, ids.iter().map(String::as_str)).filter(|it| *it != model);
+        failure.with_some(near, |it, near| it.and(&format!("did you mean {near}?")))
     }
 
     fn paid(&self) -> PaidRequest<'_> {
@@ -262,7 +256,7 @@ impl<R: ResourceKind> Submission<'_, R> {
     }
 
     /// Returns the payment of the request, through the journal unless `--no-journal` is given.
-    async fn payment(&self) -> Result<Payment<'_>, Failure> {
+    async fn payment(&self) -> Result<Payment<'_>> {
         let spending = &self.options.spending;
         let list = R::list_command(self.session, self.request);
         let hints = vec![
@@ -277,7 +271,7 @@ impl<R: ResourceKind> Submission<'_, R> {
     }
 
     /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
-    async fn send(&self, payment: &Payment<'_>) -> Result<Handle<R>, Failure> {
+    async fn send(&self, payment: &Payment<'_>) -> Result<Handle<R>> {
         let price = match payment.submitted() {
             Some(_) => Price::Unknown,
             None => self.check_price(payment.is_new()).await?,
@@ -322,14 +316,13 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
     }
 
-    /// Waits and prints the result, or prints the receipt with `--no-wait`. `is_reused` is whether it was
-    /// submitted by an earlier command.
+    /// `is_reused` is whether an earlier command submitted it.
     async fn finish(
         &self,
         resource: Handle<R>,
         download: Option<&DownloadPlan>,
         is_reused: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         if self.options.no_wait {
             let receipt = R::shown_receipt(&resource).await;
             let receipt = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
@@ -359,8 +352,7 @@ impl<R: ResourceKind> Submission<'_, R> {
             .map_err(|failure| self.with_resume(failure, resource, download))
     }
 
-    /// Adds to a failure the resource, and if its result could not be printed, the command that prints
-    /// it.
+    /// Adds the resource, and the command that prints a result that could not be printed.
     fn with_resume(
         &self,
         failure: Failure,

@@ -7,7 +7,7 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Call, Client, ClientSurface};
 
 use crate::args::SurfaceChoice;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::journal::{LABEL, RequestHash, SOURCE, label, notes, prompt_of};
 use crate::request::SubmitRequest;
 use crate::session::{Access, surface_choice};
@@ -41,7 +41,6 @@ impl<'a> PaidRequest<'a> {
         }
     }
 
-    /// Returns the hash that identifies equal requests.
     pub(super) fn hash(&self) -> RequestHash {
         self.hash_at(self.base_url, self.key_fingerprint)
     }
@@ -69,13 +68,12 @@ impl<'a> PaidRequest<'a> {
     }
 }
 
-/// Returns the call that submits a request, and its idempotency key: the one that is given, or a
-/// new one.
+/// Returns the call that submits a request, with the given key or a new one.
 pub(crate) fn prepare<R: handle::Resource>(
     client: &Client<R::Surface>,
     request: &SubmitRequest,
     key: Option<IdempotencyKey>,
-) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
+) -> Result<(Call<Handle<R>>, IdempotencyKey)> {
     let body = Value::Object(request.body.clone());
     let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
     let mut submit = client.submit_json::<R>(request.operation, &segments, &body);

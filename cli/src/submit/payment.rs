@@ -12,7 +12,7 @@ use svc_sdk::{Call, Error};
 
 use crate::args::JournalArgs;
 use crate::clock;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::journal::{Entry, Orphan, RequestHash, Submissions};
 use crate::output::Printer;
 use crate::resource::{Outcome, ResourceId};
@@ -31,14 +31,13 @@ pub(crate) struct Payment<'a> {
 }
 
 impl<'a> Payment<'a> {
-    /// Takes over what a process that is gone has left open of the request. With `is_new`, that is
-    /// abandoned, so that the request is a new one.
+    /// With `is_new`, what a process that is gone has left open is abandoned.
     pub(crate) async fn new(
         paid: PaidRequest<'a>,
         journal: Option<Submissions>,
         is_new: bool,
         hints: Vec<Suggestion>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let (hash, account) = (paid.hash(), paid.key_fingerprint);
         let orphan = match &journal {
             Some(journal) => {
@@ -58,9 +57,8 @@ impl<'a> Payment<'a> {
         Ok(payment)
     }
 
-    /// Warns of a request that went to another URL and may have been carried out there, before the same
-    /// one is sent.
-    pub(crate) async fn warn_of_other_url(&self, session: &Session) -> Result<(), Failure> {
+    /// Warns of an equal request to another URL, which may have been carried out there.
+    pub(crate) async fn warn_of_other_url(&self, session: &Session) -> Result {
         let Some(journal) = self.journal.as_ref().filter(|_| self.is_new()) else { return Ok(()) };
         let is_same = |entry: &Entry| {
             let hash = self.paid.hash_at(&entry.base_url, &entry.key_fingerprint);
@@ -89,8 +87,7 @@ impl<'a> Payment<'a> {
         entry.filter(|entry| entry.resource.is_some())
     }
 
-    /// Says what is done about what an earlier run left open: its resource is resumed, or its request is
-    /// sent again with the same key, so that the service charges it once.
+    /// What an earlier run left open is resumed, or sent again with its key and charged once.
     pub(crate) fn announce(&self, printer: &Printer) {
         let Some(orphan) = &self.orphan else { return };
         let age = clock::format_duration(orphan.age());
@@ -143,10 +140,10 @@ impl<'a> Payment<'a> {
     pub(crate) async fn send<T>(
         &self,
         session: &Session,
-        sending: impl Future<Output = Result<T, Failure>>,
+        sending: impl Future<Output = Result<T>>,
         key: &IdempotencyKey,
         failed: impl Into<String>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         let failure = match session.send(sending).await {
             Ok(sent) => return Ok(sent),
             Err(failure) => failure.context(failed).with_idempotency_key(key.as_str()),
@@ -275,13 +272,12 @@ pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
     }
 }
 
-/// Returns what was submitted from this machine with the key that the caller chose, if the service
-/// documents no keys for the operation and the outcome was reported. Only the journal knows that.
+/// Only the journal knows the keys that the caller chose where the service documents none.
 pub(crate) async fn submitted_with_key(
     session: &Session,
     paid: &PaidRequest<'_>,
     args: JournalArgs,
-) -> Result<Option<ResourceId>, Failure> {
+) -> Result<Option<ResourceId>> {
     let Some(key) = paid.chosen_key else { return Ok(None) };
     if paid.is_idempotent || session.is_sandbox() {
         return Ok(None);
@@ -319,7 +315,7 @@ pub(crate) async fn submitted_with_key(
     Ok(Some(id))
 }
 
-fn check_flags(args: JournalArgs, key: &IdempotencyKey) -> Result<(), Failure> {
+fn check_flags(args: JournalArgs, key: &IdempotencyKey) -> Result {
     let flag = match (args.new, args.no_journal) {
         (true, _) => "--new",
         (_, true) => "--no-journal",

@@ -80,8 +80,7 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
     error
 }
 
-/// Returns the group of commands, or the command, that the arguments begin with, its path, and the
-/// number of arguments through it.
+/// Also returns the path of the command, and the number of arguments through it.
 fn given_group<'a>(root: &'a Command, arguments: &[String]) -> (&'a Command, String, usize) {
     let (mut command, mut path, mut count) = (root, "svc".to_owned(), 0);
     for (index, word) in arguments.iter().enumerate() {
@@ -93,11 +92,7 @@ fn given_group<'a>(root: &'a Command, arguments: &[String]) -> (&'a Command, Str
     (command, path, count)
 }
 
-/// Checks that `--prompt` and `--instruction` are not followed by an option, which would be the text.
-///
-/// # Errors
-///
-/// Returns a usage error that says how to send such a text.
+/// Rejects an option as the text of `--prompt` or `--instruction`, and says how to send one.
 pub(crate) fn check_text_options(
     root: impl Fn() -> Command,
     arguments: &[String],
@@ -157,7 +152,6 @@ impl<'a> Mistyped<'a> {
         Self { command, path, word, value, rest, flags: kept_flags(arguments) }
     }
 
-    /// Returns the path without the name of the program.
     fn group(&self) -> &str {
         self.path.strip_prefix("svc").unwrap_or_default().trim_start()
     }
@@ -334,7 +328,6 @@ fn text_position(command: &Command) -> Option<usize> {
     command.get_positionals().position(is_text)
 }
 
-/// Returns the options that a command shows, with their dashes.
 fn options_of(command: &Command) -> impl Iterator<Item = String> {
     let arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
     arguments.flat_map(|arg| {
@@ -352,7 +345,6 @@ fn in_quotes(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the lines of a section of the words.
 fn lines_of(section: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = WORDS.split("\n\n").filter_map(|text| text.strip_prefix('[')?.split_once("]\n"));
     let lines = sections.filter(move |(name, _)| *name == section).flat_map(|(_, it)| it.lines());

@@ -65,8 +65,7 @@ fn kept_flags(arguments: &[String]) -> KeptFlags {
     }
 }
 
-/// Returns the last value of a flag. The arguments could not be parsed, so this looks for the flag
-/// alone, whose value follows one of the prefixes, or one of the names as the next argument.
+/// Looks for the flag alone, since the arguments could not be parsed.
 fn last_value(arguments: &[String], prefixes: &[&str], names: &[&str]) -> Option<String> {
     let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
     let mut last = None;

@@ -103,8 +103,7 @@ mod unix {
             Ok(Self { listener, path })
         }
 
-        /// Makes the changes that other processes ask for. `to_event` makes the event that tells the
-        /// listener of a replay from a text.
+        /// `to_event` makes the event that tells the listener of a replay.
         pub(crate) async fn serve<E: Send + 'static>(
             self,
             inbox: Inbox,

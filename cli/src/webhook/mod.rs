@@ -2,7 +2,6 @@
 //! is in `listen`.
 
 mod control;
-mod samples;
 mod secrets;
 mod store;
 
@@ -11,12 +10,12 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use http::{Method, Request, Uri};
+use serde_json::{Map, Value};
 use url::{Host, Url};
 
 pub(crate) use crate::webhook::control::Change;
 #[cfg(unix)]
 pub(crate) use crate::webhook::control::Control;
-pub(crate) use crate::webhook::samples::{fill, samples};
 pub(crate) use crate::webhook::secrets::{SecretSource, Secrets};
 pub(crate) use crate::webhook::store::StoreAddress;
 
@@ -67,5 +66,26 @@ fn invalid(error: impl fmt::Display) -> String {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// Sample events by their types, in which `{id}`, `{request_id}` and `{at}` stand for identifiers and the time.
+const SAMPLES: &str = include_str!("samples.json");
+
+pub(crate) fn samples() -> Map<String, Value> {
+    serde_json::from_str(SAMPLES).unwrap_or_default()
+}
+
+/// Puts values in the places of names, in all texts.
+pub(crate) fn fill(sample: &mut Value, values: &[(&str, &str)]) {
+    match sample {
+        Value::String(text) => {
+            for (name, value) in values {
+                *text = text.replace(name, value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, values)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, values)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

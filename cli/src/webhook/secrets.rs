@@ -14,7 +14,7 @@ use svc_webhook_verify::{KeyError, KeySet, Verifier, secret_lines};
 
 use crate::clock;
 use crate::config::{Origin, Setting};
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::input::{read_file, write_private};
 use crate::session::Session;
 use crate::webhook::store;
@@ -44,7 +44,7 @@ pub(crate) enum SecretSource {
 
 impl Secrets {
     /// Returns the configured secrets, or in the sandbox the secret of its mock.
-    pub(crate) fn require(session: &Session, file: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn require(session: &Session, file: Option<&Path>) -> Result<Self> {
         match Self::find(session, file)? {
             Some(secrets) => Ok(secrets),
             None if session.is_sandbox() => {
@@ -55,9 +55,8 @@ impl Secrets {
         }
     }
 
-    /// Returns the secret with which `svc webhook trigger` signs if none is configured. It is made once, and
-    /// `svc webhook listen` accepts it.
-    pub(crate) fn of_trigger(session: &Session) -> Result<Self, Failure> {
+    /// The secret of `svc webhook trigger`, which is made once, and which `listen` accepts.
+    pub(crate) fn of_trigger(session: &Session) -> Result<Self> {
         let path = Self::trigger_file(session)?;
         if !path.exists() {
             let secret = format!("whsec_{}\n", clock::random_hex(24)?);
@@ -68,7 +67,7 @@ impl Secrets {
     }
 
     /// Returns the same secret, if it was made before.
-    pub(crate) fn made_by_trigger(session: &Session) -> Result<Option<Self>, Failure> {
+    pub(crate) fn made_by_trigger(session: &Session) -> Result<Option<Self>> {
         let path = Self::trigger_file(session)?;
         if session.is_sandbox() || !path.exists() {
             return Ok(None);
@@ -77,12 +76,12 @@ impl Secrets {
         Ok(Some(secrets))
     }
 
-    pub(crate) fn trigger_file(session: &Session) -> Result<PathBuf, Failure> {
+    pub(crate) fn trigger_file(session: &Session) -> Result<PathBuf> {
         Ok(store::folder(session)?.join("trigger-secret"))
     }
 
     /// Returns the configured secrets, if any: flag, then environment, then profile.
-    pub(crate) fn find(session: &Session, file: Option<&Path>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn find(session: &Session, file: Option<&Path>) -> Result<Option<Self>> {
         let found = match file {
             Some(path) => Some(Self::from_file(path)?),
             None if session.is_sandbox() => None,
@@ -95,7 +94,7 @@ impl Secrets {
     }
 
     /// Returns the origin of secrets that are configured as a value rather than a file.
-    pub(crate) fn origin(session: &Session) -> Result<Option<Origin>, Failure> {
+    pub(crate) fn origin(session: &Session) -> Result<Option<Origin>> {
         Ok(Self::value(session)?.map(|value| value.origin))
     }
 
@@ -111,7 +110,7 @@ impl Secrets {
             )
     }
 
-    fn configured(session: &Session) -> Result<Option<Self>, Failure> {
+    fn configured(session: &Session) -> Result<Option<Self>> {
         if let Some(value) = Self::value(session)? {
             let name = match &value.origin {
                 Origin::Profile(profile) => format!("{PROFILE_VALUE} of profile {profile}"),
@@ -126,7 +125,7 @@ impl Secrets {
     }
 
     /// Returns the variable's value, or the profile's value unless a variable names a file.
-    fn value(session: &Session) -> Result<Option<Setting>, Failure> {
+    fn value(session: &Session) -> Result<Option<Setting>> {
         if let Some(text) = session.environment().get(VARIABLE) {
             return Ok(Some(Setting {
                 value: text.to_owned(),
@@ -145,7 +144,7 @@ impl Secrets {
             .map(|value| Setting { value, origin: Origin::Profile(profile.clone()) }))
     }
 
-    pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn from_file(path: &Path) -> Result<Self> {
         let text = String::from_utf8(read_file("--secret-file", path)?)
             .map_err(|_| Failure::usage(format!("{} is not valid UTF-8 text", path.display())))?;
         let source = match path == Path::new("-") {
@@ -157,7 +156,7 @@ impl Secrets {
     }
 
     /// Parses secrets, one per line. Whitespace around a secret is ignored.
-    pub(crate) fn from_text(text: &str, source: SecretSource) -> Result<Self, Failure> {
+    pub(crate) fn from_text(text: &str, source: SecretSource) -> Result<Self> {
         let keys = KeySet::from_lines(text).map_err(|error| unusable(&source, error))?;
         let texts = secret_lines(text).map(str::to_owned).collect();
         Ok(Self { keys, texts, source })
@@ -167,7 +166,6 @@ impl Secrets {
         &self.keys
     }
 
-    /// Returns a verifier with the keys. A tolerance of zero accepts timestamps of any age.
     pub(crate) fn verifier(&self, tolerance: Duration) -> Verifier {
         let verifier = Verifier::new(self.keys.clone());
         match tolerance {
@@ -176,7 +174,6 @@ impl Secrets {
         }
     }
 
-    /// Returns the text of the newest secret, to be shown on request.
     pub(crate) fn newest(&self) -> &str {
         self.texts.first().map_or("", String::as_str)
     }
@@ -225,7 +222,7 @@ fn unusable(source: &SecretSource, error: KeyError) -> Failure {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Secrets, Failure> {
+    fn of(text: &str) -> Result<Secrets> {
         Secrets::from_text(text, SecretSource::Fixed("a test".into()))
     }
 

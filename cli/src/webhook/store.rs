@@ -10,7 +10,7 @@ use url::Url;
 
 use super::control::{Change, ask as ask_listener};
 use crate::config::state_dir;
-use crate::error::{ClientCode, Failure};
+use crate::error::{ClientCode, Failure, Result};
 use crate::input::{create_private_dir, parent_dir};
 use crate::session::Session;
 
@@ -105,12 +105,12 @@ impl Server {
     }
 }
 
-pub(super) fn folder(session: &Session) -> Result<PathBuf, Failure> {
+pub(super) fn folder(session: &Session) -> Result<PathBuf> {
     Ok(state_dir(session.environment())?.join("webhooks"))
 }
 
 impl StoreAddress {
-    pub(crate) fn resolve(given: Option<Self>, session: &Session) -> Result<Self, Failure> {
+    pub(crate) fn resolve(given: Option<Self>, session: &Session) -> Result<Self> {
         if let Some(address) = given {
             return Ok(address);
         }
@@ -131,7 +131,7 @@ impl StoreAddress {
     }
 
     /// Opens the store, and creates it if it does not exist.
-    pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) async fn open(&self) -> Result<Arc<dyn Store>> {
         match self {
             Self::Memory => Ok(shared(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES))),
             Self::Default(path) | Self::File(path, _) => {
@@ -157,9 +157,8 @@ impl StoreAddress {
         }
     }
 
-    /// Makes a change to a store that exists, through the listener that uses it if there is one.
-    /// Returns the number of changed events, and whether that listener forwards events.
-    pub(crate) async fn change(&self, change: &Change) -> Result<(u64, bool), Failure> {
+    /// Returns the number of changed events, and whether a listener forwards the store's events.
+    pub(crate) async fn change(&self, change: &Change) -> Result<(u64, bool)> {
         self.check_exists()?;
         if let Some(changed) = self.file().and_then(|path| ask_listener(path, change)) {
             let count = changed.result.map_err(Failure::other)?;
@@ -170,7 +169,7 @@ impl StoreAddress {
     }
 
     /// Opens a store that exists for reading, also while another process uses it.
-    pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn Store>> {
         match self {
             Self::Default(path) if !path.exists() => return Self::Memory.open().await,
             _ => self.check_exists()?,
@@ -184,7 +183,7 @@ impl StoreAddress {
         }
     }
 
-    fn check_exists(&self) -> Result<(), Failure> {
+    fn check_exists(&self) -> Result {
         match self {
             Self::File(path, _) | Self::Default(path) | Self::Sqlite(path, _) if !path.exists() => {
                 Err(Failure::usage(format!("there is no store {self}"))
@@ -230,13 +229,13 @@ impl From<StoreError> for Failure {
 }
 
 #[cfg(feature = "sqlite")]
-fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>> {
     let store = svc_webhook_inbox::SqliteStore::open(path);
     store.map(shared).map_err(|error| open_failure(&error))
 }
 
 #[cfg(not(feature = "sqlite"))]
-fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>, Failure> {
+fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>> {
     Err(not_supported("SQLite", "sqlite"))
 }
 
@@ -244,14 +243,14 @@ fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>, Failure> {
 macro_rules! open_server {
     ($open:ident, $Store:ident, $name:literal, $feature:literal) => {
         #[cfg(feature = $feature)]
-        async fn $open(url: &str) -> Result<Arc<dyn Store>, Failure> {
+        async fn $open(url: &str) -> Result<Arc<dyn Store>> {
             let store = svc_webhook_inbox::$Store::connect(url).await;
             store.map(shared).map_err(|error| connect_failure(&error))
         }
 
         #[cfg(not(feature = $feature))]
         #[allow(clippy::unused_async, reason = "the signature of the other builds")]
-        async fn $open(_: &str) -> Result<Arc<dyn Store>, Failure> {
+        async fn $open(_: &str) -> Result<Arc<dyn Store>> {
             Err(not_supported($name, $feature))
         }
     };

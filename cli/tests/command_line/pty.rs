@@ -16,7 +16,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use crate::test_env::{CommandOutput, TestEnv, unconfigured, wait_until};
 
 /// The height of a terminal on which nothing scrolls.
-const TALL: u16 = 200;
+pub(crate) const TALL: u16 = 200;
 
 pub(crate) struct Terminal {
     child: Child,

@@ -19,9 +19,10 @@
 //!
 //! `hint => EXIT CONDITIONS` runs the command that the errors of the last one named, as a user of both surfaces.
 //!
-//! `terminal$ WORDS` starts one on a terminal: `see TEXT` waits for its screen, `type TEXT` types, `enter
-//! TEXT` types a line, `ask PROMPT ANSWER` answers its next question, `hidden` waits until it hides what is typed, `terminate` sends SIGTERM, and
-//! `restored` is after its end. `tools$ mcp serve …` starts a server of tools until `close`; `call TOOL
+//! `terminal$ WORDS` starts one on a terminal, of 80 columns with `80` before it, and of 16 rows with `80x16`: `see TEXT` waits for its screen, `type TEXT` types, `enter
+//! TEXT` types a line, `ask PROMPT ANSWER` answers its next question, `hidden` waits until it hides what is typed, `resize 40x16` changes its size, `terminate` sends SIGTERM, and
+//! `restored` is after its end. `snapshot NAME` compares the screen with the stored one, with `color` after it also the
+//! colors, and `screen` is a look-up. `tools$ mcp serve …` starts a server of tools until `close`; `call TOOL
 //! ARGUMENTS` and `request METHOD PARAMS` are look-ups with the exit code 1 for an error.
 //!
 //! A look-up has the conditions of an output without an exit code: `jobs`, `charges`, `ledger`,
@@ -58,9 +59,11 @@ use svc_test_script::{Steps, Variables, at, check, parse, scripts_of, split, sub
 #[cfg(feature = "mcp")]
 use crate::mcp::McpSession;
 #[cfg(unix)]
-use crate::pty::Terminal;
+use crate::pty::{TALL, Terminal, markup};
+#[cfg(unix)]
+use crate::screens::assert_screen;
 use crate::test_env::{
-    CommandOutput, FakeServer, Printed, RunningProcess, TestEnv, send_signal, sleep, start,
+    CommandOutput, FakeServer, Printed, RunningProcess, TestEnv, ago, send_signal, sleep, start,
     start_printing, wait_until,
 };
 
@@ -93,6 +96,11 @@ scripts! {
     run, sandbox,
     #[cfg(feature = "jq")]
     schema,
+    #[cfg(unix)]
+    screens,
+    // Elsewhere the keyring of the platform would be used.
+    #[cfg(target_os = "linux")]
+    screens_of_the_first_run,
     submits,
     #[cfg(unix)]
     terminal,
@@ -161,6 +169,7 @@ fn setup(options: &str) -> Setup {
             ("balance", amount) => setup.balance(amount.parse().unwrap()),
             ("speed", speed) => setup.speed(speed.parse().unwrap()),
             ("clock", "manual") => setup.clock_manual(),
+            ("epoch", seconds_ago) => setup.epoch(ago(Duration::from_secs(number(seconds_ago)))),
             _ => panic!("no option of the mock: {option}"),
         };
     }
@@ -219,7 +228,8 @@ impl Steps for Commands<'_> {
                 }
                 #[cfg(unix)]
                 Some("terminal") => {
-                    self.start_on_terminal(command);
+                    let mut words = variables_and_surface.split(' ');
+                    self.start_on_terminal(command, words.find_map(size_of));
                     return None;
                 }
                 #[cfg(feature = "mcp")]
@@ -254,15 +264,12 @@ impl Commands<'_> {
     /// Creates a command from what stands before `$ `, variables and a surface, and its words.
     fn command(&self, before: &str, words: &str) -> Command {
         let mut before = shell_words::split(before).unwrap();
-        before.retain(|word| !HOW.contains(&word.as_str()));
+        before.retain(|word| !HOW.contains(&word.as_str()) && size_of(word).is_none());
         let is_completion = before.last().is_some_and(|word| word == "complete");
         if is_completion {
             *before.last_mut().unwrap() = "both".to_owned();
         }
-        let completed = match is_completion {
-            true => format!("-- svc {words}"),
-            false => words.to_owned(),
-        };
+        let completed = if is_completion { format!("-- svc {words}") } else { words.to_owned() };
         let words = completed.as_str();
         let surface = before.pop_if(|word| !word.contains('=')).unwrap_or_default();
         let mut command = match surface.as_str() {
@@ -353,6 +360,11 @@ impl Commands<'_> {
                 let metadata = fs::metadata(self.env.path(name)).unwrap();
                 json!(format!("{:o}", metadata.permissions().mode() & 0o777))
             }
+            #[cfg(unix)]
+            ["screen"] => {
+                let out = self.terminal.borrow().as_ref()?.screen();
+                return Some(CommandOutput { code: None, out, err: String::new() });
+            }
             ["printed"] => json!(*self.printed.borrow().lock().unwrap()),
             ["tree"] => json!(tree(&self.env.path(""))),
             ["sent", server, text @ ..] => {
@@ -386,9 +398,11 @@ impl Commands<'_> {
             #[cfg(feature = "mcp")]
             ["close"] => self.session.take().expect("a server of tools").close(),
             #[cfg(unix)]
-            ["see" | "type" | "enter" | "hidden" | "restored" | "terminate" | "ask", ..] => {
-                self.act_on_terminal(words);
-            }
+            [
+                "see" | "type" | "enter" | "hidden" | "restored" | "terminate" | "ask" | "resize"
+                | "snapshot",
+                ..,
+            ] => self.act_on_terminal(words),
             ["sleep", milliseconds] => sleep(Duration::from_millis(number(milliseconds))),
             ["fault", operation, kind, more @ ..] => {
                 let more: Vec<_> = more.iter().map(|word| number(word)).collect();
@@ -467,12 +481,13 @@ impl Commands<'_> {
     }
 
     #[cfg(unix)]
-    fn start_on_terminal(&self, mut command: Command) {
+    fn start_on_terminal(&self, mut command: Command, size: Option<(u16, u16)>) {
         if !command.get_envs().any(|(name, _)| name == "TERM") {
             command.env("TERM", "xterm-256color");
         }
         self.answered.set(0);
-        *self.terminal.borrow_mut() = Some(Terminal::start(command, 200));
+        let (columns, rows) = size.unwrap_or((200, TALL));
+        *self.terminal.borrow_mut() = Some(Terminal::with_size(command, rows, columns));
     }
 
     #[cfg(unix)]
@@ -486,6 +501,14 @@ impl Commands<'_> {
             ["hidden"] => terminal.wait_for_hidden_input(),
             ["restored"] => assert!(terminal.is_restored()),
             ["terminate"] => terminal.terminate(),
+            ["resize", size] => {
+                let (columns, rows) = size_of(size).expect("a size");
+                terminal.resize(rows, columns);
+            }
+            ["snapshot", name] => assert_screen(name, &terminal.screen()),
+            ["snapshot", name, "color"] => {
+                assert_screen(&format!("{name}_color"), &markup(&terminal.styled_lines()));
+            }
             ["ask", prompt, answer] => {
                 let prompt = text_of(prompt);
                 // A prompt is written again when it is answered.
@@ -567,6 +590,12 @@ fn lines_of(block: &[String]) -> String {
 
 fn number(word: &str) -> u64 {
     word.parse().unwrap_or_else(|_| panic!("not a number: {word}"))
+}
+
+/// Returns the columns and the rows of a size: `80x16`, or `80` for a terminal on which nothing scrolls.
+fn size_of(word: &str) -> Option<(u16, u16)> {
+    let (columns, rows) = word.split_once('x').unwrap_or((word, "200"));
+    Some((columns.parse().ok()?, rows.parse().ok()?))
 }
 
 /// Returns a text that may be in quotes.

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use svc_mock_server::engine::Time;
 use svc_mock_server::serve::Server;
 use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY, Setup};
 use tempfile::TempDir;
@@ -399,4 +400,10 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
 pub(crate) fn sleep(time: Duration) {
     thread::sleep(time);
+}
+
+#[allow(clippy::disallowed_methods, reason = "svc compares with the real time")]
+pub(crate) fn ago(time: Duration) -> Time {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Time::from_micros((now - time).as_micros().try_into().unwrap())
 }

@@ -8,9 +8,8 @@ use std::time::Duration;
 use svc_mock_server::Setup;
 
 use crate::pty::{Style, StyledText, Terminal, configured_svc, svc};
-use crate::screens::ago;
 use crate::svg;
-use crate::test_env::TestEnv;
+use crate::test_env::{TestEnv, ago};
 
 const COLUMNS: u16 = 88;
 const BEGIN: &str =

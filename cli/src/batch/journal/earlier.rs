@@ -15,7 +15,7 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use super::entry::{ItemEnd, Note, Status};
 use super::{ACCOUNT, Journal, locked, notes_of, unusable};
 use crate::clock;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::{parent_dir, sync_dir, try_lock};
 use crate::resource::ResourceId;
 
@@ -24,7 +24,6 @@ pub(super) const FIRST_BYTES: &[u8] = br#"{"batch":{"#;
 /// The number of submissions that are written at the same time.
 const CONCURRENCY: usize = 256;
 
-/// A request that is about to be sent.
 #[derive(Debug, Deserialize)]
 struct EarlierIntent {
     id: String,
@@ -86,9 +85,8 @@ struct EarlierAttempt {
     end: Option<(Status, Option<Usd>)>,
 }
 
-/// Replaces a journal by one of this version. Returns its file, which is locked until it is dropped, or
-/// `None` if another process has replaced it.
-pub(super) async fn replace(path: &Path) -> Result<Option<File>, Failure> {
+/// Returns the new journal, locked until it is dropped, or `None` if another process was first.
+pub(super) async fn replace(path: &Path) -> Result<Option<File>> {
     let failure = |error: io::Error| Failure::file("cannot use the journal", path, &error);
     let file = File::options().read(true).append(true).open(path);
     let file = file.map_err(failure)?;
@@ -110,7 +108,7 @@ pub(super) async fn replace(path: &Path) -> Result<Option<File>, Failure> {
     Ok(Some(file))
 }
 
-pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) async fn convert(from: &Path, to: &Path) -> Result {
     let mut items: Vec<EarlierItem> = Vec::new();
     let mut places = HashMap::new();
     let mut notes = Vec::new();
@@ -152,7 +150,7 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     journal.add(&notes).await
 }
 
-fn read(path: &Path, mut visit: impl FnMut(EarlierLine)) -> Result<(), Failure> {
+fn read(path: &Path, mut visit: impl FnMut(EarlierLine)) -> Result {
     let failure = |error: io::Error| Failure::file("cannot use the journal", path, &error);
     let mut reader = BufReader::new(File::open(path).map_err(failure)?);
     let mut text = Vec::new();
@@ -218,7 +216,7 @@ impl EarlierAttempt {
         charge_and_price.is_some_and(|(charge, price)| charge > price)
     }
 
-    async fn import(self, journal: &journal::Journal) -> Result<(), Failure> {
+    async fn import(self, journal: &journal::Journal) -> Result {
         let intent = self.intent;
         let Some(operation) = Operation::from_name(&intent.operation) else { return Ok(()) };
         let receipt = self.receipt.as_ref();

@@ -12,7 +12,7 @@ use crate::download::StoredFile;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::batch) enum Status {
+pub(crate) enum Status {
     Completed,
     /// It failed, or the service rejected the request.
     Failed,
@@ -29,7 +29,7 @@ pub(in crate::batch) enum Status {
 }
 
 impl Status {
-    pub(in crate::batch) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
             Self::Failed => "failed",
@@ -43,48 +43,46 @@ impl Status {
     }
 
     /// Returns whether the item ended, and did not complete.
-    pub(in crate::batch) const fn has_failed(self) -> bool {
+    pub(crate) const fn has_failed(self) -> bool {
         matches!(self, Self::Failed | Self::Canceled | Self::Skipped | Self::Unknown)
     }
 }
 
-pub(in crate::batch) fn status_words(status: &str) -> String {
+pub(crate) fn status_words(status: &str) -> String {
     match status {
         "submitted" => "in flight".to_owned(),
         status => status.replace('_', " "),
     }
 }
 
-pub(in crate::batch) const DOWNLOAD_FAILED: &str = "download_failed";
+pub(crate) const DOWNLOAD_FAILED: &str = "download_failed";
 
-/// What is left of the write quota of an API key, so that a process that is killed does not leave the
-/// next one without that knowledge.
+/// What is left of the write quota of an API key, for the process after one that is killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::batch) struct Quota {
-    /// The operation whose response said so.
-    pub(in crate::batch) operation: String,
-    pub(in crate::batch) limit: u32,
-    pub(in crate::batch) remaining: u32,
-    pub(in crate::batch) resets_at: Timestamp,
+pub(crate) struct Quota {
+    pub(crate) operation: String,
+    pub(crate) limit: u32,
+    pub(crate) remaining: u32,
+    pub(crate) resets_at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::batch) struct ItemResult {
-    pub(in crate::batch) status: Status,
+pub(crate) struct ItemResult {
+    pub(crate) status: Status,
     /// What it cost in the end, after a refund, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) price_usd: Option<Usd>,
+    pub(crate) price_usd: Option<Usd>,
     /// `None` if they were not downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) files: Option<Vec<StoredFile>>,
+    pub(crate) files: Option<Vec<StoredFile>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) error: Option<Value>,
+    pub(crate) error: Option<Value>,
     #[serde(skip)]
-    pub(in crate::batch) artifacts: Vec<Value>,
+    pub(crate) artifacts: Vec<Value>,
 }
 
 impl ItemResult {
-    pub(in crate::batch) fn error(status: Status, price_usd: Option<Usd>, error: Value) -> Self {
+    pub(crate) fn error(status: Status, price_usd: Option<Usd>, error: Value) -> Self {
         Self { status, price_usd, files: None, error: Some(error), artifacts: Vec::new() }
     }
 
@@ -98,7 +96,7 @@ impl ItemResult {
     }
 
     /// Returns whether the request was rejected, and would be again as it is.
-    pub(in crate::batch) fn is_rejection(&self) -> bool {
+    pub(crate) fn is_rejection(&self) -> bool {
         let status = self.error.as_ref().and_then(|error| error.get("status")?.as_u64());
         match self.error_text("next_action") {
             Some(action) => action == NextAction::FixInput.as_str(),
@@ -106,25 +104,25 @@ impl ItemResult {
         }
     }
 
-    pub(in crate::batch) fn error_text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn error_text(&self, name: &str) -> Option<&str> {
         self.error.as_ref()?.get(name)?.as_str()
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::batch) struct ItemEnd {
-    pub(in crate::batch) id: String,
+pub(crate) struct ItemEnd {
+    pub(crate) id: String,
     /// The generation of the latest submission, or 0 if there is none.
     #[serde(default)]
-    pub(in crate::batch) generation: u32,
+    pub(crate) generation: u32,
     #[serde(flatten)]
-    pub(in crate::batch) result: ItemResult,
-    pub(in crate::batch) at: Timestamp,
+    pub(crate) result: ItemResult,
+    pub(crate) at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::batch) enum Note {
+pub(crate) enum Note {
     Batch {
         version: u32,
         total: u32,

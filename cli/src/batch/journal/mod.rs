@@ -20,7 +20,7 @@ pub(super) use self::record::{
     Record, Records, has_unknown_status, hash_id, is_not_executed, resource_id, spent_by,
 };
 use crate::clock;
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 use crate::journal::LABEL;
 
 /// The label of the account in the journal. Which API key submitted an item is checked before.
@@ -72,9 +72,8 @@ pub(super) fn notes_of(
 }
 
 impl Journal {
-    /// Opens and locks a journal, and creates it if it is missing. A journal of an earlier version is
-    /// replaced by one of this version.
-    pub(super) async fn open(path: &Path) -> Result<Self, Failure> {
+    /// Opens, or creates, and locks a journal, which becomes one of this version.
+    pub(super) async fn open(path: &Path) -> Result<Self> {
         let earlier = match FileVersion::of(path)? {
             FileVersion::Earlier => earlier::replace(path).await?,
             FileVersion::Current => None,
@@ -85,8 +84,7 @@ impl Journal {
         Ok(Self::new(store, path, None))
     }
 
-    /// Creates a journal that is removed when the process ends.
-    pub(super) async fn temporary() -> Result<Self, Failure> {
+    pub(super) async fn temporary() -> Result<Self> {
         let folder = temporary_folder()?;
         let path = folder.path().join("journal");
         let store = FileStore::single_file(&path).await;
@@ -95,7 +93,7 @@ impl Journal {
     }
 
     /// Opens a journal to read it, also while a batch runs.
-    pub(super) async fn read_only(path: &Path) -> Result<Self, Failure> {
+    pub(super) async fn read_only(path: &Path) -> Result<Self> {
         if !path.exists() {
             let path = path.display();
             return Err(Failure::usage(format!("{path} does not exist")));
@@ -122,7 +120,7 @@ impl Journal {
         }
     }
 
-    pub(super) async fn read(&self, mut visit: impl FnMut(Stored)) -> Result<(), Failure> {
+    pub(super) async fn read(&self, mut visit: impl FnMut(Stored)) -> Result {
         let read = FileStore::read_notes(&self.path, |note| {
             // Notes of a later version are ignored.
             if let Ok(note) = serde_json::from_str(note) {
@@ -137,7 +135,7 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) async fn begin(&self, total: u32, command: String) -> Result<(), Failure> {
+    pub(super) async fn begin(&self, total: u32, command: String) -> Result {
         let note = Note::Batch {
             version: entry::VERSION,
             total,
@@ -148,7 +146,7 @@ impl Journal {
     }
 
     /// Adds notes, and flushes them to the disk.
-    pub(super) async fn add(&self, notes: &[Note]) -> Result<(), Failure> {
+    pub(super) async fn add(&self, notes: &[Note]) -> Result {
         if notes.is_empty() {
             return Ok(());
         }
@@ -158,11 +156,10 @@ impl Journal {
     }
 
     /// Returns the latest submission of an item.
-    pub(super) async fn find(&self, id: &str) -> Result<Option<journal::Entry>, Failure> {
+    pub(super) async fn find(&self, id: &str) -> Result<Option<journal::Entry>> {
         Ok(self.submissions.find(ACCOUNT, id).await?)
     }
 
-    /// Returns the failure of a journal that could not be written.
     pub(super) fn failure(&self, error: &StoreError) -> Failure {
         unusable(&self.path, error)
     }
@@ -176,7 +173,7 @@ enum FileVersion {
 
 impl FileVersion {
     /// Reads how a file begins. One that is missing or empty is of the current format.
-    fn of(path: &Path) -> Result<Self, Failure> {
+    fn of(path: &Path) -> Result<Self> {
         let failure = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
         let mut reader = match File::open(path) {
             Ok(file) => BufReader::new(file.take(MAX_START)),
@@ -207,7 +204,7 @@ impl FileVersion {
     }
 }
 
-fn temporary_folder() -> Result<TempDir, Failure> {
+fn temporary_folder() -> Result<TempDir> {
     let path = std::env::temp_dir();
     tempfile::tempdir_in(&path)
         .map_err(|error| Failure::file("cannot use the journal", &path, &error))

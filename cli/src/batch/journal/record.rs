@@ -9,32 +9,29 @@ use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::super::spent::Spent;
+use super::super::summary::Spent;
 use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
 use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
 use crate::args::SurfaceChoice;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::resource::ResourceId;
 
 /// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
-pub(in crate::batch) struct Records {
-    pub(in crate::batch) items: HashMap<u128, Record>,
-    pub(in crate::batch) quotas: HashMap<SurfaceChoice, Quota>,
+pub(crate) struct Records {
+    pub(crate) items: HashMap<u128, Record>,
+    pub(crate) quotas: HashMap<SurfaceChoice, Quota>,
     /// The intents whose requests were never sent, or proved that nothing ran.
     not_sent: Vec<journal::IntentId>,
     /// Whether a charge was above its estimate while there was a limit.
-    pub(in crate::batch) is_overcharged: bool,
-    pub(in crate::batch) names_files_by_id: bool,
+    pub(crate) is_overcharged: bool,
+    pub(crate) names_files_by_id: bool,
     /// The folder that the files of completed items belong into, if they are downloaded.
     folder: Option<PathBuf>,
 }
 
 impl Records {
-    pub(in crate::batch) async fn read(
-        journal: &Journal,
-        folder: Option<&Path>,
-    ) -> Result<Self, Failure> {
+    pub(crate) async fn read(journal: &Journal, folder: Option<&Path>) -> Result<Self> {
         let mut records = Self { folder: folder.map(Path::to_owned), ..Self::default() };
         journal.read(|stored| records.apply(stored)).await?;
         records.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
@@ -42,16 +39,13 @@ impl Records {
     }
 
     /// Returns the operations that items were submitted with, by the hashes of their ids.
-    pub(in crate::batch) fn operations(&self) -> HashMap<u128, Operation> {
+    pub(crate) fn operations(&self) -> HashMap<u128, Operation> {
         let items = self.items.iter();
         items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
     }
 
     /// Frees the items whose requests were never carried out, so that their lines may change.
-    pub(in crate::batch) async fn release_not_sent(
-        &mut self,
-        journal: &Journal,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn release_not_sent(&mut self, journal: &Journal) -> Result {
         for id in self.not_sent.drain(..) {
             let settled = journal::Settled::NotExecuted;
             journal.submissions.settle(&id, settled).await?;
@@ -87,7 +81,7 @@ impl Records {
 }
 
 /// Returns what stands for the id of an item: the texts of all would take too much memory.
-pub(in crate::batch) fn hash_id(id: &str) -> u128 {
+pub(crate) fn hash_id(id: &str) -> u128 {
     let digest = Sha256::digest(id.as_bytes());
     let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();
     u128::from_be_bytes(bytes)
@@ -95,24 +89,24 @@ pub(in crate::batch) fn hash_id(id: &str) -> u128 {
 
 /// An item in the journal. Its outcome is applied before its submissions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::batch) struct Record {
+pub(crate) struct Record {
     noted: Option<Noted>,
     /// The generation of the latest submission, or 0 if there is none.
-    pub(in crate::batch) generation: u32,
+    pub(crate) generation: u32,
     /// The latest submission, unless it is finished or was not carried out.
-    pub(in crate::batch) attempt: Option<Box<Attempt>>,
+    pub(crate) attempt: Option<Box<Attempt>>,
     /// Whether the job or run ended with a status that this version does not know.
-    pub(in crate::batch) has_unknown_status: bool,
+    pub(crate) has_unknown_status: bool,
     /// Whether the latest submission is known to have ended without a charge.
     is_free: bool,
-    pub(in crate::batch) hash: Option<u64>,
+    pub(crate) hash: Option<u64>,
     /// The operation of the latest submission.
-    pub(in crate::batch) operation: Option<Operation>,
+    pub(crate) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
-    pub(in crate::batch) spent: Spent,
-    pub(in crate::batch) committed: Usd,
+    pub(crate) spent: Spent,
+    pub(crate) committed: Usd,
     /// The part of it that the budget does not know, as there was no limit.
-    pub(in crate::batch) outside_budget: Usd,
+    pub(crate) outside_budget: Usd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,26 +123,21 @@ struct Noted {
 
 /// A submission whose outcome is unknown, or whose job or run has not ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::batch) struct Attempt {
-    pub(in crate::batch) key: IdempotencyKey,
-    pub(in crate::batch) base_url: String,
-    pub(in crate::batch) key_fingerprint: String,
+pub(crate) struct Attempt {
+    pub(crate) key: IdempotencyKey,
+    pub(crate) base_url: String,
+    pub(crate) key_fingerprint: String,
     /// Its part of [`Record::spent`].
-    pub(in crate::batch) spent: Spent,
+    pub(crate) spent: Spent,
     /// What was submitted, once it is known.
-    pub(in crate::batch) resource: Option<ResourceId>,
+    pub(crate) resource: Option<ResourceId>,
     /// Whether the service recognizes the key, so that the request can be sent again.
-    pub(in crate::batch) is_repeatable: bool,
+    pub(crate) is_repeatable: bool,
 }
 
 impl Record {
-    /// Applies an outcome. Returns whether it is that of a retry that was not submitted, which leaves the
-    /// item as it was.
-    pub(in crate::batch) fn apply_outcome(
-        &mut self,
-        outcome: &ItemEnd,
-        folder: Option<&Path>,
-    ) -> bool {
+    /// Returns whether the outcome is that of a retry that was not sent, which changes nothing.
+    pub(crate) fn apply_outcome(&mut self, outcome: &ItemEnd, folder: Option<&Path>) -> bool {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed =
@@ -165,7 +154,7 @@ impl Record {
         is_unsent_retry
     }
 
-    pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
+    pub(crate) fn apply_submission(&mut self, entry: &journal::Entry) {
         self.generation = entry.generation;
         self.has_unknown_status = has_unknown_status(entry);
         let has_ended = matches!(entry.state, EntryState::Ended(_)) && entry.resource.is_some();
@@ -210,24 +199,23 @@ impl Record {
         });
     }
 
-    /// Returns whether another request may take the place of the latest one: its job or run failed, or was
-    /// canceled, and nothing was charged.
-    pub(in crate::batch) fn is_replaceable(&self) -> bool {
+    /// Returns whether the latest job or run has failed, or was canceled, and is not charged.
+    pub(crate) fn is_replaceable(&self) -> bool {
         let has_failed = self.current().is_some_and(|noted| {
             noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
         });
         has_failed && self.is_free && !self.has_unknown_status
     }
 
-    pub(in crate::batch) fn status(&self) -> Option<Status> {
+    pub(crate) fn status(&self) -> Option<Status> {
         self.current().map(|noted| noted.status)
     }
 
-    pub(in crate::batch) fn needs_correction(&self) -> bool {
+    pub(crate) fn needs_correction(&self) -> bool {
         self.current().is_some_and(|noted| noted.is_correctable)
     }
 
-    pub(in crate::batch) fn has_missing_files(&self) -> bool {
+    pub(crate) fn has_missing_files(&self) -> bool {
         self.current().is_some_and(|noted| noted.has_missing_files)
     }
 
@@ -237,13 +225,12 @@ impl Record {
     }
 }
 
-pub(in crate::batch) fn is_not_executed(state: &EntryState) -> bool {
+pub(crate) fn is_not_executed(state: &EntryState) -> bool {
     matches!(state, EntryState::Released(_) | EntryState::NotSent)
 }
 
-/// Returns whether the job or run ended with a status that this version does not know. It may have been
-/// a success, so the request is not sent again.
-pub(in crate::batch) fn has_unknown_status(entry: &journal::Entry) -> bool {
+/// It may have been a success, so the request is not sent again.
+pub(crate) fn has_unknown_status(entry: &journal::Entry) -> bool {
     match &entry.state {
         EntryState::Ended(status) => {
             matches!(RunStatus::from(status.as_str()), RunStatus::Other(_))
@@ -252,7 +239,7 @@ pub(in crate::batch) fn has_unknown_status(entry: &journal::Entry) -> bool {
     }
 }
 
-pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Spent {
+pub(crate) fn spent_by(entry: &journal::Entry) -> Spent {
     let cost = match &entry.state {
         state if is_not_executed(state) || entry.nothing_ran => Some(Usd::ZERO),
         EntryState::Ended(_) => entry.price_usd(),
@@ -262,7 +249,7 @@ pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Spent {
 }
 
 /// Returns what was submitted, if that is known.
-pub(in crate::batch) fn resource_id(entry: &journal::Entry) -> Option<ResourceId> {
+pub(crate) fn resource_id(entry: &journal::Entry) -> Option<ResourceId> {
     let (kind, id) = entry.resource.as_ref()?;
     Some(match kind {
         ResourceKind::Job => ResourceId::Job(id.clone()),

@@ -13,12 +13,12 @@ const MAX_ID_BYTES: usize = 512;
 const AUTO: &str = "auto";
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::batch) struct Line {
+pub(crate) struct Line {
     /// The id: as given, or the number of the line.
-    pub(in crate::batch) id: String,
-    pub(in crate::batch) operation: Operation,
-    pub(in crate::batch) names_operation: bool,
-    pub(in crate::batch) body: Map<String, Value>,
+    pub(crate) id: String,
+    pub(crate) operation: Operation,
+    pub(crate) names_operation: bool,
+    pub(crate) body: Map<String, Value>,
 }
 
 impl Line {
@@ -49,7 +49,7 @@ impl Line {
         Ok(Self { id, operation, names_operation, body })
     }
 
-    pub(in crate::batch) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         let body = Value::Object(self.body.clone());
         let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
         hash.get(..16).and_then(|prefix| u64::from_str_radix(prefix, 16).ok()).unwrap_or_default()
@@ -96,15 +96,13 @@ impl GivenLine {
         self.operation.as_deref().map(parse_operation).transpose()
     }
 
-    /// Returns the model of the body, or else the one of the fields that it does not have, unless it is
-    /// any.
+    /// Returns the model of the line, or else that of the flags, unless it is any.
     pub(super) fn model(&self, defaults: &Map<String, Value>) -> Option<String> {
         let model = self.body.get("model").or_else(|| defaults.get("model"))?.as_str()?;
         (model != AUTO).then(|| model.trim().to_owned())
     }
 }
 
-/// Returns what is wrong with a JSON text, without the position, which is relative to the record.
 fn json_problem(error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "the JSON ends too early".to_owned();
@@ -119,8 +117,7 @@ fn json_problem(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns the operations that submit a job or a run, and take no path segment. A top-up is paid for at
-/// its checkout page, and is not part of a batch.
+/// Those without a path segment. A top-up is paid for at its checkout page, and left out.
 pub(crate) fn operations() -> impl Iterator<Item = Operation> {
     let is_submit = |it: &Operation| {
         it.retry().sends_idempotency_key()
@@ -133,7 +130,7 @@ pub(crate) fn operations() -> impl Iterator<Item = Operation> {
     Operation::ALL.iter().copied().filter(is_submit)
 }
 
-pub(in crate::batch) fn parse_operation(name: &str) -> Result<Operation, String> {
+pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
     operations().find(|operation| operation.name() == name).ok_or_else(|| {
         let names: Vec<_> = operations().map(Operation::name).collect();
         if name.starts_with("format") {

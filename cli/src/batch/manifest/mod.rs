@@ -16,7 +16,7 @@ use svc_sdk::contract::Operation;
 
 use self::line::GivenLine;
 use super::journal::hash_id;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
 use crate::text::{counted, nearest, sanitize, shell_quote};
 
@@ -39,7 +39,6 @@ pub(super) struct Manifest {
     defaults: LineDefaults,
     /// The operations that items were submitted with, which stay theirs, by the hashes of their ids.
     pub(super) submitted: HashMap<u128, Operation>,
-    /// The operations of models.
     pub(super) kinds: HashMap<String, Operation>,
     columns: Option<Columns>,
     fields: BTreeMap<&'static str, Fields>,
@@ -48,15 +47,14 @@ pub(super) struct Manifest {
 
 #[derive(Debug, Default)]
 pub(super) struct Models {
-    /// The models of lines whose operation follows from the model, each with how messages name the first
-    /// line that has it.
+    /// Models that decide the operation of a line, each with how messages name its first line.
     pub(super) without_operation: BTreeMap<String, String>,
     pub(super) named: BTreeMap<String, String>,
 }
 
 impl Manifest {
     /// Opens a manifest. It is a spreadsheet if its name ends in `.csv` or `.tsv`, and JSONL otherwise.
-    pub(super) fn open(path: &Path, defaults: LineDefaults) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, defaults: LineDefaults) -> Result<Self> {
         let mut manifest = Self {
             path: path.to_owned(),
             rows: RowFile::open(path)?,
@@ -89,7 +87,7 @@ impl Manifest {
     }
 
     /// Returns the models of the lines that were not submitted. Lines that are not valid are left out.
-    pub(super) fn models(&self) -> Result<Models, Failure> {
+    pub(super) fn models(&self) -> Result<Models> {
         let mut models = Models::default();
         let mut reader = self.reader()?;
         let mut record = Vec::new();
@@ -116,10 +114,7 @@ impl Manifest {
     }
 
     /// Calls a function with every valid line, in order. The problems of all lines are reported together.
-    pub(super) fn for_each(
-        &self,
-        mut visit: impl FnMut(RecordPosition, Line) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub(super) fn for_each(&self, mut visit: impl FnMut(RecordPosition, Line) -> Result) -> Result {
         let mut reader = self.reader()?;
         let (mut record, mut seen) = (Vec::new(), HashSet::new());
         let (mut header, mut problems) = (Vec::new(), Vec::new());
@@ -160,7 +155,7 @@ impl Manifest {
         })
     }
 
-    pub(super) fn line_at(&self, position: RecordPosition) -> Result<Line, Failure> {
+    pub(super) fn line_at(&self, position: RecordPosition) -> Result<Line> {
         let mut record = Vec::new();
         let mut reader = self.rows.records(position).map_err(|it| self.failure(&it))?;
         match reader.read(&mut record).map_err(|it| self.failure(&it))? {
@@ -210,13 +205,12 @@ impl Manifest {
         }
     }
 
-    /// Returns the failure of a manifest that changes while the batch runs.
     pub(super) fn changed(&self, position: RecordPosition) -> Failure {
         let (path, place) = (self.path.display(), self.place(self.number_at(position)));
         Failure::usage(format!("{path}: {place} has changed while the batch was running"))
     }
 
-    fn read_header(&mut self, separator: u8) -> Result<(), Failure> {
+    fn read_header(&mut self, separator: u8) -> Result {
         let path = self.path.display();
         let mut header = Vec::new();
         let mut reader = self.reader()?;
@@ -233,7 +227,7 @@ impl Manifest {
     }
 
     /// Returns the records below the header.
-    fn reader(&self) -> Result<RecordReader<BufReader<&File>>, Failure> {
+    fn reader(&self) -> Result<RecordReader<BufReader<&File>>> {
         let reader = self.rows.records(RecordPosition::START);
         let mut reader = reader.map_err(|error| self.failure(&error))?;
         if self.columns.is_some() {
@@ -248,7 +242,6 @@ impl Manifest {
         self.line(given, self.number_at(position))
     }
 
-    /// Returns the failure of a record.
     fn record(&self, position: RecordPosition, column: Option<usize>, why: &str) -> Failure {
         let (path, place) = (self.path.display(), self.place(self.number_at(position)));
         let column = column.map(|column| format!(", column {column}")).unwrap_or_default();
@@ -289,8 +282,7 @@ impl Manifest {
         Ok(Line::new(id, operation, named.is_some(), body)?)
     }
 
-    /// Returns the operation of a line that names none: that of the flags, that which it was submitted
-    /// with, or that of its model.
+    /// Takes the operation of the flags, that of an earlier run, or that of the line's model.
     fn operation_of(&self, id: &str, model: Option<&str>) -> Result<Operation, Problem> {
         let submitted = || self.submitted.get(&hash_id(id)).copied();
         let by_model = || self.kinds.get(model?).copied();
@@ -308,8 +300,7 @@ impl Manifest {
         })
     }
 
-    /// Returns the body of a row: its columns as fields of the operation, without regard to case, and its
-    /// cells as values of their types.
+    /// Returns the columns as fields, without regard to case, and their cells as typed values.
     fn typed(
         &self,
         cells: Map<String, Value>,

@@ -14,7 +14,7 @@ use svc_sdk::types::QueueItem;
 use crate::args::{FormatFields, JsonField, ReceiptArgs, SubmitOptions, headings};
 use crate::commands::format::items::{self, BulkItem, ColumnOptions};
 use crate::commands::format::{check_exists, operation_of};
-use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
+use crate::error::{Exit, Failure, Result, SuggestedCommand, Suggestion};
 use crate::input::{check_single_stdin_reader, read_text};
 use crate::journal::RequestHash;
 use crate::request::SubmitRequest;
@@ -26,7 +26,6 @@ use crate::text::sanitize;
 
 const ITEMS: &str = "items";
 
-/// The flags of `svc format bulk`.
 #[derive(Args, Debug)]
 pub(crate) struct Bulk {
     /// Format id, or the owner's handle and the slug
@@ -77,7 +76,7 @@ pub(crate) struct Bulk {
     params: Vec<JsonField>,
 }
 
-pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
+pub(super) async fn run(session: &Session, args: &Bulk) -> Result {
     let (operation, segments) = operation_of(
         &args.format,
         Operation::FormatsBulkCreate,
@@ -133,7 +132,6 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
 #[derive(Debug, Serialize, Deserialize)]
 struct QueueSource {
     format: String,
-    /// The absolute path of the file, or what stands for it.
     file: String,
     hash: RequestHash,
     items: Vec<usize>,
@@ -155,13 +153,8 @@ impl QueueSource {
     }
 }
 
-/// Returns the places of the items that failed or were canceled in a queue, or in the last one of the same
-/// Format and file if its id is empty.
-async fn failed_items(
-    session: &Session,
-    source: &QueueSource,
-    queue: &str,
-) -> Result<Vec<usize>, Failure> {
+/// Returns the failed and canceled items of a queue, or of the last one if its id is empty.
+async fn failed_items(session: &Session, source: &QueueSource, queue: &str) -> Result<Vec<usize>> {
     let entries = session.submitted().await?;
     let mut queues = entries.iter().filter_map(|entry| match &entry.resource {
         Some(ResourceId::Queue(id)) => {
@@ -211,7 +204,7 @@ async fn failed_items(
     Ok(indexes.filter_map(|index| places.get(index).copied()).collect())
 }
 
-fn body_of(session: &Session, args: &Bulk) -> Result<Map<String, Value>, Failure> {
+fn body_of(session: &Session, args: &Bulk) -> Result<Map<String, Value>> {
     check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.as_deref()),
@@ -285,7 +278,7 @@ fn items_param(args: &Bulk) -> Option<&Value> {
     param.map(|param| &param.value)
 }
 
-fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
+fn defaults(args: &Bulk) -> Result<Map<String, Value>> {
     let mut body = RequestBody::default();
     let instruction = args.instruction.as_ref();
     let instruction = instruction.map(|text| read_text("--instruction", text)).transpose()?;
@@ -303,10 +296,7 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
 }
 
 /// Returns the fields of an item, with defaults for those that it does not set.
-fn with_defaults(
-    item: BulkItem,
-    defaults: &Map<String, Value>,
-) -> Result<Map<String, Value>, Failure> {
+fn with_defaults(item: BulkItem, defaults: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut fields = item.fields;
     // The two forms exclude each other: an item with one of them takes neither default.
     let has_output_form =

@@ -6,25 +6,15 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::read_file;
 use crate::output::Printer;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RowFile};
 use crate::text::{json_error, nearest, shell_quote};
 
 /// The fields of a run that a column can be.
-const RUN_FIELDS: [&str; 10] = [
-    "instruction",
-    "previous_run_id",
-    "model",
-    "webhook_url",
-    "on_active_run",
-    "output_schema",
-    "response_format",
-    "attachments",
-    "input",
-    "generation_spend_cap_usd",
-];
+const RUN_FIELDS: &str = "instruction previous_run_id model webhook_url on_active_run output_schema \
+    response_format attachments input generation_spend_cap_usd";
 
 #[derive(Debug, PartialEq)]
 pub(super) struct BulkItem {
@@ -60,7 +50,7 @@ fn is_cap(column: &str) -> bool {
 pub(super) fn read(
     path: &Path,
     options: &ColumnOptions<'_>,
-) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
+) -> Result<(Map<String, Value>, Vec<BulkItem>)> {
     let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
     match extension.as_deref() {
         Some("json") => return json_body(&read_file("--input", path)?),
@@ -76,7 +66,7 @@ pub(super) fn read(
     Ok((Map::new(), read_rows(path, options)?))
 }
 
-fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
+fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>)> {
     let body = serde_json::from_slice(bytes).map_err(|error| {
         let why = json_error(&error);
         Failure::usage(format!("--input is not valid JSON: {why}"))
@@ -92,7 +82,7 @@ fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>), Failur
     Ok((body, from_json(&items)?))
 }
 
-pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
+pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>> {
     let Value::Array(items) = items else {
         return Err(Failure::usage("invalid items: expected a JSON array"));
     };
@@ -106,7 +96,7 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     items.collect()
 }
 
-fn read_rows(path: &Path, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem>, Failure> {
+fn read_rows(path: &Path, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem>> {
     let rows = RowFile::open(path)?;
     let failure =
         |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
@@ -159,7 +149,7 @@ impl<'a> Spreadsheet<'a> {
         let columns = Columns::parse(header, separator, options.ignored);
         let columns = columns.map_err(|why| vec![why])?;
         let mut unknown = Vec::new();
-        let fields = Fields::of(Operation::FormatsRunsCreate).only(&RUN_FIELDS);
+        let fields = Fields::of(Operation::FormatsRunsCreate).only(RUN_FIELDS);
         let spreadsheet = Self { columns, fields, inputs: options.inputs };
         for name in spreadsheet.columns.names() {
             let is_input = options.inputs.iter().any(|it| it == name);
@@ -167,7 +157,7 @@ impl<'a> Spreadsheet<'a> {
                 continue;
             }
             let known = MISTAKABLE.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
-            let guess = match (known, nearest(name, RUN_FIELDS)) {
+            let guess = match (known, nearest(name, RUN_FIELDS.split(' '))) {
                 (Some((_, meant)), _) => {
                     let printer = options.printer;
                     printer.warn(&format!(

@@ -11,7 +11,7 @@ use svc_sdk::types::{Format, FormatRef};
 use svc_sdk::{Developer, FormatRun};
 
 use crate::args::{FormatFields, InstructionArgs, ListArgs, RunArgs};
-use crate::error::Failure;
+use crate::error::Result;
 use crate::follow::run::report;
 use crate::input::check_single_stdin_reader;
 use crate::listing::Listing;
@@ -75,7 +75,7 @@ pub(crate) struct Start {
     start: RunArgs,
 }
 
-pub(crate) async fn run(session: &Session, format: FormatCommand) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, format: FormatCommand) -> Result {
     match format {
         FormatCommand::List(args) => {
             let client = session.access::<Developer>()?.client;
@@ -98,7 +98,7 @@ pub(crate) async fn run(session: &Session, format: FormatCommand) -> Result<(), 
     }
 }
 
-async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
+async fn start(session: &Session, args: &Start) -> Result {
     check_single_stdin_reader(&[
         ("--input", args.start.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.given()),
@@ -146,9 +146,8 @@ fn warn_about_file(session: &Session, args: &Start) {
     ));
 }
 
-/// Checks that a Format exists, before a dry run shows what would be sent to it. A key may be allowed to
-/// run it but not to read it.
-async fn check_exists(session: &Session, format: &str) -> Result<(), Failure> {
+/// A key may be allowed to run a Format but not to read it.
+async fn check_exists(session: &Session, format: &str) -> Result {
     match session.access::<Developer>()?.client.formats().get(format).await {
         Err(error) if error.is_not_found() => Err(error.into()),
         _ => Ok(()),

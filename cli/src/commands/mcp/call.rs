@@ -14,7 +14,7 @@ use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
 use crate::clock;
 use crate::commands::mcp::EndpointArgs;
 use crate::commands::mcp::error::{call_failure, read_failure};
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::follow::wait;
 use crate::input::read_json_or_file;
 use crate::output::Table;
@@ -33,7 +33,6 @@ const YES_HELP: &str = "Skip the confirmation prompt; without a terminal, a paid
 /// The name of the argument that limits the cost of a call. Every paid tool has it.
 const MAX_SPEND: &str = "max_spend_usd";
 
-/// The flags of `svc mcp call`.
 #[derive(Args, Debug)]
 #[command(mut_arg("yes", |arg| arg.help(YES_HELP)))]
 pub(crate) struct Call {
@@ -52,7 +51,7 @@ pub(crate) struct Call {
     endpoint: EndpointArgs,
 }
 
-pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
+pub(super) async fn run(session: &Session, args: &Call) -> Result {
     let mut arguments = arguments(args)?;
     let McpAccess { builder, url, key_fingerprint } =
         session.mcp(args.endpoint.mcp_url.as_deref())?;
@@ -111,7 +110,7 @@ fn keep_texts(tool: &Tool, given: &[Pair], arguments: &mut Map<String, Value>) {
 }
 
 /// Checks the names of the arguments, if the tool takes no others than those of its schema.
-fn check_names(tool: &Tool, arguments: &Map<String, Value>) -> Result<(), Failure> {
+fn check_names(tool: &Tool, arguments: &Map<String, Value>) -> Result {
     let schema = &tool.input_schema;
     let Some(known) = schema.get("properties").and_then(Value::as_object) else { return Ok(()) };
     if schema.get("additionalProperties") != Some(&Value::Bool(false)) {
@@ -145,7 +144,7 @@ struct PaidCall<'a> {
 }
 
 impl PaidCall<'_> {
-    async fn run(&self, mut arguments: Map<String, Value>) -> Result<(), Failure> {
+    async fn run(&self, mut arguments: Map<String, Value>) -> Result {
         let chosen_key = self.chosen_key(&mut arguments)?;
         if let (Some(limit), None) = (self.spending.max_price, arguments.get(MAX_SPEND)) {
             arguments.insert(MAX_SPEND.to_owned(), usd_number(limit));
@@ -183,7 +182,7 @@ impl PaidCall<'_> {
         self.send(paid, &price).await
     }
 
-    async fn send(&self, paid: PaidRequest<'_>, price: &Price) -> Result<(), Failure> {
+    async fn send(&self, paid: PaidRequest<'_>, price: &Price) -> Result {
         let args = self.spending.journal;
         if let Some(id) = submitted_with_key(self.session, &paid, args).await? {
             return print_fields(self.session, &json!({ id.field(): id.id() }));
@@ -220,10 +219,7 @@ impl PaidCall<'_> {
     }
 
     /// Removes the caller's idempotency key from the arguments, and returns it or that of the flag.
-    fn chosen_key(
-        &self,
-        arguments: &mut Map<String, Value>,
-    ) -> Result<Option<IdempotencyKey>, Failure> {
+    fn chosen_key(&self, arguments: &mut Map<String, Value>) -> Result<Option<IdempotencyKey>> {
         let flag = self.spending.idempotency_key.clone();
         if !self.tool.has_argument(KEY) {
             return match flag {
@@ -246,7 +242,7 @@ impl PaidCall<'_> {
         }
     }
 
-    async fn confirm(&self, price: &Price) -> Result<(), Failure> {
+    async fn confirm(&self, price: &Price) -> Result {
         pricing::check_max_price(price, self.spending.max_price)?;
         if self.session.printer.can_prompt() {
             let what = format!("Call {}", self.tool.name);
@@ -285,7 +281,7 @@ fn dry_run(
     tool: &str,
     arguments: &Map<String, Value>,
     price: Option<&Price>,
-) -> Result<(), Failure> {
+) -> Result {
     let shown = json!({
         "dry_run": true,
         "request": {"url": url, "tool": tool, "arguments": arguments},
@@ -316,7 +312,7 @@ fn list_hints() -> Vec<Suggestion> {
     vec![check, new.into()]
 }
 
-fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {
+fn print(session: &Session, result: &ToolResult) -> Result {
     if let Some(key) = &result.idempotency_key {
         session.printer.note(&format!("idempotency key: {key}"));
     }
@@ -329,7 +325,7 @@ fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {
     }
 }
 
-fn print_fields(session: &Session, structured: &Value) -> Result<(), Failure> {
+fn print_fields(session: &Session, structured: &Value) -> Result {
     session.printer.print_item(structured, |structured| {
         let mut table = Table::key_value();
         for (name, value) in structured.as_object().into_iter().flatten() {
@@ -339,7 +335,7 @@ fn print_fields(session: &Session, structured: &Value) -> Result<(), Failure> {
     })
 }
 
-fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {
+fn arguments(args: &Call) -> Result<Map<String, Value>> {
     let mut arguments = match args.input.as_deref().map(|input| read_json_or_file("--input", input))
     {
         None => Map::new(),

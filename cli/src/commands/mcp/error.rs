@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use svc_mcp::McpError;
 use svc_sdk::contract::ErrorCode;
+use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Error, ErrorKind};
 
 use crate::error::{ClientCode, Exit, Failure, add_funds};
@@ -38,10 +39,8 @@ pub(super) fn call_failure(error: McpError) -> Failure {
             if matches!(code, Some(ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits)) {
                 failure = failure.hint(add_funds(error.body.as_ref()));
             }
-            match &error.idempotency_key {
-                Some(key) => failure.with_idempotency_key(key.as_str()),
-                None => failure,
-            }
+            let key = error.idempotency_key.as_ref().map(IdempotencyKey::as_str);
+            failure.with_some(key, Failure::with_idempotency_key)
         }
         McpError::Protocol { code: -32602, message } => Failure::usage(message),
         other => {

@@ -7,7 +7,6 @@ mod call;
 mod error;
 mod serve;
 mod spend_limits;
-mod stdio;
 mod tool_handler;
 
 use clap::{Args, Subcommand};
@@ -16,11 +15,10 @@ use serde_json::{Map, Value};
 use self::call::Call;
 use self::error::read_failure;
 use self::serve::Serve;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::output::Table;
 use crate::session::Session;
 
-/// The subcommands of `svc mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mcp {
     /// List the tools of the service's MCP endpoint
@@ -42,7 +40,7 @@ pub(crate) struct EndpointArgs {
     mcp_url: Option<String>,
 }
 
-pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, args: Mcp) -> Result {
     match args {
         Mcp::Tools(endpoint) => tools(session, &endpoint).await,
         Mcp::Call(args) => call::run(session, &args).await,
@@ -50,7 +48,7 @@ pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {
     }
 }
 
-async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result<(), Failure> {
+async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result {
     let listed = async {
         let client = session.mcp(endpoint.mcp_url.as_deref())?.connect().await;
         let client = client.map_err(read_failure)?;

@@ -8,20 +8,23 @@ use std::sync::Arc;
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-    Implementation, ListToolsResult, PaginatedRequestParams, ResultType, ServerCapabilities,
-    ServerConfig,
+    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ResultType,
+    ServerCapabilities, ServerConfig,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 use svc_sdk::{Developer, Open};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
+use tokio::sync::Mutex;
 
 use super::spend_limits::SpendLimits;
-use super::stdio::Stdio;
 use super::tool_handler::ToolHandler;
 use crate::args::parse_usd;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::session::Session;
 
 const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
@@ -31,10 +34,8 @@ links to the files. Every paid call has a limit, max_price; a call that may cost
 rejected. If a paid call fails with the code no_answer, repeat exactly the same call: it is not \
 charged twice. If it fails with the code ambiguous, ask the user.";
 
-/// The definitions of the tools, as they are listed to the model.
 const TOOLS: &str = include_str!("tools.json");
 
-/// The flags of `svc mcp serve`.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     /// Maximum cost of a call in USD; a model can lower it, but not raise it
@@ -50,7 +51,7 @@ pub(crate) struct Serve {
 }
 
 /// Serves until the client closes standard input, or until Ctrl-C.
-pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, args: &Serve) -> Result {
     let open = session.access::<Open>();
     let developer = session.access::<Developer>();
     if let (Err(_), Err(_)) = (&open, &developer) {
@@ -194,4 +195,86 @@ fn success(structured: Value) -> Value {
 
 fn text(value: &Value) -> Value {
     json!({"type": "text", "text": value.to_string()})
+}
+
+/// The messages of a client. Other than the transport of `rmcp`, this one answers a line that is not JSON.
+struct Stdio {
+    input: BufReader<Stdin>,
+    /// What is read of the next line. A dropped read goes on with it.
+    line: Vec<u8>,
+    output: Arc<Mutex<Stdout>>,
+}
+
+impl Stdio {
+    fn new() -> Self {
+        Self {
+            input: BufReader::new(tokio::io::stdin()),
+            line: Vec::new(),
+            output: Arc::new(Mutex::new(tokio::io::stdout())),
+        }
+    }
+
+    /// Answers a message that is not a request. The answer is complete even if the read is dropped.
+    fn reject(&self, id: &Value, code: ErrorCode, why: &str) {
+        let error = json!({"code": code.0, "message": why});
+        let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        let output = Arc::clone(&self.output);
+        tokio::spawn(async move { write(&output, &answer).await });
+    }
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let output = Arc::clone(&self.output);
+        async move { write(&output, &message).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let length = self.input.read_until(b'\n', &mut self.line).await.ok()?;
+            let line = std::mem::take(&mut self.line);
+            if length == 0 && line.is_empty() {
+                return None;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let message: Value = match serde_json::from_slice(&line) {
+                Ok(message) => message,
+                Err(error) => {
+                    let why = format!("the message is not valid JSON: {error}");
+                    self.reject(&Value::Null, ErrorCode::PARSE_ERROR, &why);
+                    continue;
+                }
+            };
+            let is_notification = message.get("method").is_some_and(Value::is_string);
+            let id = message.get("id").cloned().or((!is_notification).then_some(Value::Null));
+            match (serde_json::from_value(message), id) {
+                (Ok(message), _) => return Some(message),
+                (Err(_), Some(id)) => {
+                    let why = "the message is not a JSON-RPC request; batches are not supported";
+                    self.reject(&id, ErrorCode::INVALID_REQUEST, why);
+                }
+                // A notification has no answer.
+                (Err(_), None) => {}
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.lock().await.flush().await
+    }
+}
+
+async fn write(output: &Mutex<Stdout>, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&line).await?;
+    output.flush().await
 }

@@ -60,7 +60,7 @@ allow such calls by starting the server with --allow-unpriced and without --max-
         }
     }
 
-    /// Reserves the cost of a call. A call that is sent again with the same key is reserved once.
+    /// A call that is sent again with the same key is reserved once.
     pub(super) fn reserve(
         &self,
         key: &IdempotencyKey,
@@ -97,7 +97,6 @@ allow such calls by starting the server with --allow-unpriced and without --max-
         }
     }
 
-    /// Turns the reservation of a call into spending.
     pub(super) fn capture(&self, key: &IdempotencyKey) {
         self.ledger().pending.remove(key);
     }
@@ -113,8 +112,7 @@ allow such calls by starting the server with --allow-unpriced and without --max-
     }
 }
 
-/// Converts a JSON number, or a text as prices are, to dollars. Returns `None` if it is not a valid
-/// amount, or negative.
+/// Converts a JSON number, or a text as prices are, unless it is not valid or negative.
 pub(super) fn amount_of(amount: &Value) -> Option<Usd> {
     let amount: Usd = match amount {
         Value::String(text) => text.parse().ok()?,

@@ -328,8 +328,7 @@ impl ToolHandler {
     }
 }
 
-/// Returns the receipt as a tool's structured content, and acknowledges it, because the model receives
-/// the id.
+/// Returns and acknowledges the receipt, because the model receives the id.
 async fn tool_result<R: ResourceKind>(resource: &Handle<R>) -> ToolResult {
     let id = R::resource_id(resource);
     let receipt = R::shown_receipt(resource).await;
@@ -342,8 +341,7 @@ async fn tool_result<R: ResourceKind>(resource: &Handle<R>) -> ToolResult {
     Ok(receipt)
 }
 
-/// Sets the spend cap of a run: the requested cap, or else the lower of the spend limit and the
-/// Format's own cap.
+/// Sets the requested cap, or else the lower of the spend limit and the Format's own cap.
 fn set_cap(
     arguments: &mut Map<String, Value>,
     default_cap: Option<Usd>,

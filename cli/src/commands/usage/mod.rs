@@ -14,14 +14,13 @@ use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 use crate::args::{ListArgs, headings};
 use crate::commands::usage::net_spend::{RefundOfUnread, Spend, Subject, day_of, net_spend};
 use crate::commands::usage::period::By;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::listing::{ListItem, Listing};
 use crate::output::Table;
 use crate::output::layout::{number, required, time, whole};
 use crate::output::values::{money, time_ago};
 use crate::session::Session;
 
-/// The number of ledger entries that totals are computed from if no flag says otherwise.
 const DEFAULT_ENTRIES: u64 = 1000;
 
 /// The help of `--limit`, whose default differs from that of other lists.
@@ -66,7 +65,7 @@ struct SpendReport {
     entries: Vec<ListItem<UsageEntry>>,
 }
 
-pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, args: &Usage) -> Result {
     let access = session.access::<Developer>()?;
     if let Some(since) = &args.since {
         return period::run(session, &access, args, since).await;
@@ -105,7 +104,7 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
     Ok(())
 }
 
-async fn print_chart(session: &Session, client: &Client, spends: &[Spend]) -> Result<(), Failure> {
+async fn print_chart(session: &Session, client: &Client, spends: &[Spend]) -> Result {
     let models = of_jobs(session, client, spends).await;
     let chart = |width, colored| net_spend::render(spends, &models, width, colored);
     session.printer.print_text_for_width(chart)

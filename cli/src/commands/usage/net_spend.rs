@@ -13,7 +13,6 @@ use crate::text::sanitize;
 /// The name of what nothing else is known of.
 pub(super) const OTHER: &str = "other";
 
-/// An amount that was spent, or given back if it is negative.
 #[derive(Debug, PartialEq)]
 pub(super) struct Spend {
     /// The day, in UTC unless it is of a period.
@@ -25,7 +24,6 @@ pub(super) struct Spend {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Subject {
-    /// A model that the entry names.
     Model(String),
     Job(String),
     Run(String),
@@ -33,7 +31,6 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Returns the model, or what stands for one, given the models of jobs by their ids.
     pub(super) fn model<'a>(&'a self, of_jobs: &'a HashMap<String, String>) -> &'a str {
         match self {
             Self::Model(model) => model,
@@ -59,8 +56,6 @@ pub(super) enum RefundOfUnread {
     OfCapture,
 }
 
-/// Returns what was spent, oldest first.
-///
 /// A refund returns what is reserved first, which was not spent, and then what was captured.
 pub(super) fn net_spend<'a>(
     newest_first: impl IntoIterator<Item = &'a UsageEntry, IntoIter: DoubleEndedIterator>,
@@ -117,7 +112,6 @@ pub(super) fn day_of(entry: &UsageEntry) -> &str {
     moment.split('T').next().unwrap_or_default()
 }
 
-/// Returns the id of the job or run of an entry.
 pub(super) fn subject_id(entry: &UsageEntry) -> Option<&str> {
     let run = || entry.run_id.as_ref().map(RunId::as_str);
     entry.job_id.as_ref().map(JobId::as_str).or_else(run)
@@ -127,10 +121,8 @@ pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {
     entry.created_at.as_ref().and_then(|at| at.as_str().parse().ok())
 }
 
-/// The length of the longest bar on a wide terminal.
 const MAX_BAR_WIDTH: usize = 60;
 
-/// Renders the charts by day, newest first, and by model, most expensive first.
 pub(super) fn render(
     spends: &[Spend],
     models: &HashMap<String, String>,

@@ -16,7 +16,7 @@ use svc_sdk::types::{UsageEntry, UsageKind, Usd};
 use super::net_spend::{OTHER, RefundOfUnread, Spend, Subject, moment_of, net_spend, subject_id};
 use super::{Total, Usage, entry_table, print_chart, totals};
 use crate::config::state_dir;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::{read_or_empty, write_private};
 use crate::output::Table;
 use crate::output::layout::{number, required};
@@ -53,7 +53,6 @@ struct Period {
 /// What was read of the ledger, newest first.
 struct ReadEntries {
     entries: Vec<UsageEntry>,
-    /// The number of entries that cannot be decoded.
     undecoded: usize,
     of_unread: RefundOfUnread,
 }
@@ -81,7 +80,7 @@ pub(super) async fn run(
     access: &Access<Developer>,
     args: &Usage,
     since: &str,
-) -> Result<(), Failure> {
+) -> Result {
     let client = &access.client;
     let period = Period::parse(since, args.until.as_deref(), args.utc)?;
     let ReadEntries { entries, undecoded, of_unread } = period.read(client, args).await?;
@@ -139,7 +138,7 @@ pub(super) async fn run(
 }
 
 impl Period {
-    fn parse(since: &str, until: Option<&str>, is_utc: bool) -> Result<Self, Failure> {
+    fn parse(since: &str, until: Option<&str>, is_utc: bool) -> Result<Self> {
         let zone = if is_utc { TimeZone::UTC } else { TimeZone::system() };
         let now = Timestamp::from_second(clock::now().as_second()).unwrap_or_default();
         let since = moment("--since", since, now, &zone)?;
@@ -163,7 +162,7 @@ impl Period {
     }
 
     /// Reads the ledger back to the beginning of the period.
-    async fn read(&self, client: &Client, args: &Usage) -> Result<ReadEntries, Failure> {
+    async fn read(&self, client: &Client, args: &Usage) -> Result<ReadEntries> {
         let call = client.account().usage().query("limit", 100);
         let call =
             args.list.query.pairs().fold(call, |call, (name, value)| call.query(name, value));
@@ -201,8 +200,7 @@ impl Period {
     }
 }
 
-/// Parses a day, a time, `today`, `yesterday`, or a time ago such as `7d` or `12h`.
-fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Failure> {
+fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp> {
     let invalid = || {
         Failure::usage(format!(
             "invalid {flag} `{text}`: expected today, yesterday, month (this one), a time ago such as \
@@ -257,7 +255,7 @@ impl SubjectNames {
         access: &Access<Developer>,
         by: By,
         spends: &[Spend],
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let folder = state_dir(session.environment())?;
         let names = match by {
             By::Day => HashMap::new(),
@@ -334,7 +332,7 @@ async fn operations(
     access: &Access<Developer>,
     folder: &Path,
     spends: &[Spend],
-) -> Result<HashMap<String, String>, Failure> {
+) -> Result<HashMap<String, String>> {
     let (mut operations, mut queues) = (HashMap::new(), HashMap::new());
     for entry in journal::entries(folder).await? {
         match entry.resource {

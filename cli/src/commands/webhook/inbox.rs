@@ -13,7 +13,7 @@ use svc_webhook_inbox::{EventId, EventState, ListQuery, Store, StoredEvent};
 
 use crate::args::{PageArgs, headings, parse_seconds};
 use crate::clock;
-use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, Result, Suggestion};
 use crate::listing::Continuation;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::seconds_ago;
@@ -40,7 +40,6 @@ pub(crate) enum Inbox {
     Purge(Purge),
 }
 
-/// The flag `--store`.
 #[derive(Args, Debug)]
 struct StoreArgs {
     /// Store of the events: a file, or a URL that begins with sqlite:, postgres://, redis:// or
@@ -50,12 +49,12 @@ struct StoreArgs {
 }
 
 impl StoreArgs {
-    fn resolve(self, session: &Session) -> Result<StoreAddress, Failure> {
+    fn resolve(self, session: &Session) -> Result<StoreAddress> {
         StoreAddress::resolve(self.store, session)
     }
 }
 
-pub(super) async fn run(session: &Session, inbox: Inbox) -> Result<(), Failure> {
+pub(super) async fn run(session: &Session, inbox: Inbox) -> Result {
     match inbox {
         Inbox::List(args) => list(session, args).await,
         Inbox::Show(args) => show(session, args).await,
@@ -70,7 +69,6 @@ fn not_found(id: &str, store: &StoreAddress) -> Failure {
         .hint(Suggestion::from("list the events with: ").svc(["webhook", "inbox", "list"]))
 }
 
-/// An event without its headers and body.
 #[derive(Debug, Serialize)]
 struct InboxItem {
     id: String,
@@ -178,7 +176,7 @@ enum StateFilter {
     Dead,
 }
 
-async fn list(session: &Session, args: ListInbox) -> Result<(), Failure> {
+async fn list(session: &Session, args: ListInbox) -> Result {
     let address = args.store.resolve(session)?;
     let store = address.open_read_only().await?;
     let mut query = ListQuery::default();
@@ -205,7 +203,7 @@ async fn read(
     store: &dyn Store,
     mut query: ListQuery,
     max_items: usize,
-) -> Result<(Vec<InboxItem>, Continuation), Failure> {
+) -> Result<(Vec<InboxItem>, Continuation)> {
     let mut items: Vec<InboxItem> = Vec::new();
     loop {
         // One more tells whether the list continues.
@@ -258,7 +256,7 @@ struct Details {
     body: Value,
 }
 
-async fn show(session: &Session, args: Show) -> Result<(), Failure> {
+async fn show(session: &Session, args: Show) -> Result {
     let address = args.store.resolve(session)?;
     let store = address.open_read_only().await?;
     let event = store.get(&EventId::new(&args.id)).await?;
@@ -338,7 +336,7 @@ fn parse_time(text: &str) -> Result<Timestamp, String> {
     time.ok_or_else(|| expected.to_owned())
 }
 
-pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
+pub(super) async fn replay(session: &Session, args: Replay) -> Result {
     let address = args.store.resolve(session)?;
     let store = address.open_read_only().await?;
     let mut changes = Vec::new();
@@ -390,18 +388,17 @@ pub(crate) struct Purge {
     older_than: u64,
 }
 
-/// Parses an age: a number with `s`, `m`, `h` or `d`, or a number of seconds.
 fn parse_age(text: &str) -> Result<u64, &'static str> {
     parse_seconds(text, "smhd").ok_or("expected an age such as 90s, 15m, 12h or 30d")
 }
 
-async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
+async fn purge(session: &Session, args: Purge) -> Result {
     let address = args.store.resolve(session)?;
     let (purged, _) = address.change(&Change::Purge(args.older_than)).await?;
     print_count(session, "purged", purged)
 }
 
-fn print_count(session: &Session, name: &str, count: u64) -> Result<(), Failure> {
+fn print_count(session: &Session, name: &str, count: u64) -> Result {
     session.printer.print_item(&BTreeMap::from([(name, count)]), |_| {
         let mut table = Table::key_value();
         table.field(name, Some(count));

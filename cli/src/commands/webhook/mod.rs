@@ -15,7 +15,7 @@ use svc_sdk::{Developer, developer};
 use svc_webhook_verify::Verifier;
 
 use crate::args::SecretArgs;
-use crate::error::Failure;
+use crate::error::Result;
 use crate::listen::{Keys, Options, fetch_secrets, listen};
 use crate::session::Session;
 use crate::webhook::{Secrets, StoreAddress, Target};
@@ -57,7 +57,7 @@ pub(crate) enum Webhook {
     Trigger(trigger::Trigger),
 }
 
-pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result {
     match webhook {
         Webhook::Secret(args) => secret::run(session, args).await,
         Webhook::Test(args) => trigger::send_test(session, args).await,
@@ -100,7 +100,7 @@ pub(crate) struct Listen {
     secret: SecretArgs,
 }
 
-async fn listen_on(session: &Session, args: Listen) -> Result<(), Failure> {
+async fn listen_on(session: &Session, args: Listen) -> Result {
     let store = StoreAddress::resolve(args.store, session)?;
     let (secrets, client) = secrets(session, &args.secret).await?;
     let options = Options {
@@ -118,12 +118,11 @@ async fn listen_on(session: &Session, args: Listen) -> Result<(), Failure> {
     listen(session, options, keys).await
 }
 
-/// Returns the configured secrets. If there are none, fetches them from the service, and returns the
-/// client for fetching them again after a rotation. Without its key, only local events are received.
+/// Without configured secrets, returns those of the service, and its client for later rotations.
 async fn secrets(
     session: &Session,
     args: &SecretArgs,
-) -> Result<(Secrets, Option<developer::Client>), Failure> {
+) -> Result<(Secrets, Option<developer::Client>)> {
     let secret_file = args.secret_file.as_deref();
     if let Some(secrets) = Secrets::find(session, secret_file)? {
         return Ok((secrets, None));

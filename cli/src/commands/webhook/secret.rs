@@ -5,7 +5,7 @@ use svc_sdk::Developer;
 use svc_sdk::types::{SigningSecret, Timestamp};
 
 use crate::clock;
-use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
+use crate::error::{Exit, Failure, Result, SuggestedCommand, Suggestion};
 use crate::output::Table;
 use crate::session::Session;
 
@@ -29,7 +29,7 @@ pub(crate) struct Rotate {
     yes: bool,
 }
 
-pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure> {
+pub(super) async fn run(session: &Session, secret: Secret) -> Result {
     match secret {
         Secret::Show => {
             let client = session.access::<Developer>()?.client;
@@ -40,7 +40,7 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
     }
 }
 
-async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
+async fn rotate(session: &Session, args: &Rotate) -> Result {
     let client = session.access::<Developer>()?.client;
     let current = client.webhooks().signing_secret().await.map_err(|error| {
         Failure::from(error).context("could not read the signing secret; nothing was rotated")

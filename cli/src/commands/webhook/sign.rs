@@ -12,7 +12,7 @@ use svc_webhook_verify::{
 
 use crate::args::SecretArgs;
 use crate::clock;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
@@ -38,7 +38,7 @@ struct Signed {
     headers: BTreeMap<&'static str, String>,
 }
 
-pub(super) fn sign(session: &Session, args: &Sign) -> Result<(), Failure> {
+pub(super) fn sign(session: &Session, args: &Sign) -> Result {
     args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
@@ -89,7 +89,7 @@ struct VerifiedDelivery {
     run_id: Option<String>,
 }
 
-pub(super) fn verify(session: &Session, args: &Verify) -> Result<(), Failure> {
+pub(super) fn verify(session: &Session, args: &Verify) -> Result {
     args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secret_file = args.secret.secret_file.as_deref();
     let secrets = match Secrets::find(session, secret_file)? {

@@ -13,7 +13,7 @@ use svc_webhook_verify::{Event, SignatureHeaders, Signer};
 
 use crate::args::{BodyArgs, SecretArgs};
 use crate::clock;
-use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, Result, Suggestion};
 use crate::input::read_file;
 use crate::listen::DEFAULT_PORT;
 use crate::output::Table;
@@ -62,7 +62,7 @@ struct DeliveryReport {
     status: u16,
 }
 
-pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Failure> {
+pub(super) async fn trigger(session: &Session, args: Trigger) -> Result {
     args.secret.check_stdin("--payload", args.payload.as_deref())?;
     let to = match args.to.clone() {
         Some(to) => to,
@@ -115,7 +115,7 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     }
 }
 
-fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
+fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets> {
     let found = Secrets::find(session, args.secret_file.as_deref())?;
     if session.is_sandbox() || found.is_some() {
         return found.map_or_else(|| Secrets::require(session, None), Ok);
@@ -129,7 +129,7 @@ fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
     Ok(secrets)
 }
 
-fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
+fn sample_body(args: &Trigger) -> Result<serde_json::Value> {
     let mut samples = samples();
     let mut sample = samples.remove(&args.event).ok_or_else(|| {
         let names: Vec<_> = samples.keys().map(String::as_str).collect();
@@ -159,7 +159,7 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
 }
 
 /// Returns a random id, so that a receiver does not discard the event as a duplicate.
-fn random_id(prefix: &str) -> Result<String, Failure> {
+fn random_id(prefix: &str) -> Result<String> {
     Ok(format!("{prefix}_{}", clock::random_hex(10)?))
 }
 
@@ -168,7 +168,7 @@ async fn send(
     to: &Target,
     headers: &SignatureHeaders,
     body: Vec<u8>,
-) -> Result<u16, Failure> {
+) -> Result<u16> {
     let mut request = to.post(Bytes::from(body));
     let json = http::HeaderValue::from_static("application/json");
     request.headers_mut().insert(CONTENT_TYPE, json);
@@ -199,7 +199,7 @@ pub(crate) struct Test {
     body: BodyArgs,
 }
 
-pub(super) async fn send_test(session: &Session, args: Test) -> Result<(), Failure> {
+pub(super) async fn send_test(session: &Session, args: Test) -> Result {
     let client = session.access::<Developer>()?.client;
     let (url, fields) =
         RequestBody::read(&args.body)?.with("url", args.url)?.finish_with_text("url")?;

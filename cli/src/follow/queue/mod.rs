@@ -15,7 +15,7 @@ use svc_sdk::{Error, Update, Updates};
 
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::DownloadPlan;
-use crate::error::{Failure, SuggestedCommand};
+use crate::error::{Failure, Result, SuggestedCommand};
 use crate::follow::queue::report::{FinishedItem, FinishedQueue};
 use crate::follow::run::{RunKind, terminal_receipt};
 use crate::follow::{OnProgress, ResourceKind, Stopped};
@@ -41,7 +41,7 @@ impl ResourceKind for QueueResource {
         id.map(RequestId::as_str)
     }
 
-    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price> {
         let items = Self::items(request).unwrap_or_default();
         if let Some(cap) = SpendCap::from_items(items, None) {
             return Ok(Price::SpendCap(cap));
@@ -93,7 +93,7 @@ impl ResourceKind for QueueResource {
         handle: &Handle<Self>,
         updates: Updates<Self>,
         numbers: &[u64],
-    ) -> Result<FinishedQueue, Failure> {
+    ) -> Result<FinishedQueue> {
         let (queue, failure) = match updates.result().await {
             Ok(queue) => (queue, None),
             Err(error) => match error.queue().cloned() {
@@ -197,7 +197,7 @@ impl ResourceKind for QueueResource {
         session: &Session,
         finished: FinishedQueue,
         _: ReceiptArgs,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let printed = session.printer.print_list(&finished.items, report::results);
         // The result of the queue decides the exit code, even if printing failed.
         let summary = report::summarize(session, handle.id().as_str(), &finished);

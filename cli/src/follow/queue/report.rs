@@ -9,7 +9,7 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt, Usd};
 
 use crate::download::StoredFile;
-use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, Result, Suggestion};
 use crate::follow::run::report::download_command;
 use crate::output::Table;
 use crate::output::layout::{cut, number, status, whole};
@@ -91,11 +91,7 @@ impl Serialize for FinishedItem {
     }
 }
 
-pub(super) fn summarize(
-    session: &Session,
-    queue: &str,
-    finished: &FinishedQueue,
-) -> Result<(), Failure> {
+pub(super) fn summarize(session: &Session, queue: &str, finished: &FinishedQueue) -> Result {
     let counts = &finished.counts;
     // The service may return counts without items.
     let count = |status: &RunStatus, reported: u64| match finished.items.is_empty() {

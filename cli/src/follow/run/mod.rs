@@ -10,7 +10,7 @@ use svc_sdk::{Error, Update, Updates};
 
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::DownloadPlan;
-use crate::error::{Failure, SuggestedCommand};
+use crate::error::{Failure, Result, SuggestedCommand};
 use crate::follow::run::report::RunSummary;
 use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
 use crate::output::object::Shown;
@@ -65,7 +65,7 @@ impl<K: RunKind> ResourceKind for K {
         id.map(RequestId::as_str)
     }
 
-    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price> {
         // An Action's cap is its own, and its runs take none.
         if K::KIND.as_str() == "action" {
             return Ok(Price::ActionCap);
@@ -80,8 +80,10 @@ impl<K: RunKind> ResourceKind for K {
     }
 
     fn list_command(session: &Session, request: &SubmitRequest) -> SuggestedCommand {
-        let words = K::list_command(request);
-        session.resume_command(SurfaceChoice::Developer, &words)
+        let (kind, path) = (K::KIND, request.segments.join("/"));
+        let words = [kind.as_str(), "runs", &path];
+        let words = words.split_at(if path.is_empty() { 2 } else { 3 }).0;
+        session.resume_command(SurfaceChoice::Developer, words)
     }
 
     fn kind_flag() -> Vec<String> {
@@ -110,7 +112,7 @@ impl<K: RunKind> ResourceKind for K {
         handle: &Handle<Self>,
         updates: Updates<Self>,
         _: &[u64],
-    ) -> Result<FinishedRun, Failure> {
+    ) -> Result<FinishedRun> {
         let receipt = terminal_receipt(updates).await?;
         Ok(FinishedRun::of(handle, receipt))
     }
@@ -143,7 +145,7 @@ impl<K: RunKind> ResourceKind for K {
         session: &Session,
         mut finished: FinishedRun,
         receipt_mode: ReceiptArgs,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let printer = &session.printer;
         let receipt = &finished.result;
         let printed = match &receipt.output {
@@ -188,8 +190,7 @@ impl<K: RunKind> WaitTogether for K {
     }
 }
 
-/// Says how a run ended, with the individual problems of the only one. Returns the failure of a run that did
-/// not complete, or of its download.
+/// Also shows the problems of the only run. Returns its failure, or that of its download.
 fn report_end<K: RunKind>(
     run: &Handle<K>,
     session: &Session,
@@ -208,10 +209,7 @@ fn report_end<K: RunKind>(
             }
         }
         RunSummary::Failed(failure) => {
-            return Some(match download {
-                Some(download) => failure.with_part(download),
-                None => failure,
-            });
+            return Some(failure.with_some(download, Failure::with_part));
         }
     }
     download
@@ -233,8 +231,6 @@ pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<
 pub(crate) trait RunKind: RunResource {
     fn run_handle(client: &Client, id: &str) -> RunHandle<Self>;
 
-    fn list_command(request: &SubmitRequest) -> Vec<String>;
-
     /// Returns the spend cap of a run whose request has none.
     async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
         None
@@ -245,21 +241,11 @@ impl RunKind for ActionRun {
     fn run_handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.action_runs().handle(id)
     }
-
-    fn list_command(request: &SubmitRequest) -> Vec<String> {
-        let action = request.segments.join("/");
-        vec!["action".to_owned(), "runs".to_owned(), action]
-    }
 }
 
 impl RunKind for FormatRun {
     fn run_handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.format_runs().handle(id)
-    }
-
-    fn list_command(request: &SubmitRequest) -> Vec<String> {
-        let format = request.segments.join("/");
-        vec!["format".to_owned(), "runs".to_owned(), format]
     }
 
     async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd> {
@@ -276,9 +262,5 @@ impl RunKind for FormatRun {
 impl RunKind for AgentRun {
     fn run_handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.agent_runs().handle(id)
-    }
-
-    fn list_command(_: &SubmitRequest) -> Vec<String> {
-        vec!["agent".to_owned(), "runs".to_owned()]
     }
 }

@@ -164,10 +164,7 @@ fn run_failure(
     if session.is_sandbox() {
         return failure;
     }
-    failure = match failure_hint(session, run, receipt, kind) {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    };
+    failure = failure.with_some(failure_hint(session, run, receipt, kind), Failure::hint);
     if !receipt.artifacts.is_empty() && !is_downloaded {
         let command = download_command(session, run, kind, Path::new("DIR"));
         failure = failure.hint(Suggestion::from("download its files: ").command(command));

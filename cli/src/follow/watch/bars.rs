@@ -10,16 +10,7 @@ use crate::output::values::money;
 use crate::text::{counted, sanitize, wrap};
 
 /// The keys, from the most to the least important one.
-const KEYS: [&str; 8] = [
-    "q quit",
-    "? help",
-    "enter details",
-    "c cancel",
-    "d download",
-    "o open",
-    "/ filter",
-    "↑↓ move",
-];
+const KEYS: &str = "q quit  ? help  enter details  c cancel  d download  o open  / filter  ↑↓ move";
 
 pub(super) const KEY_HELP: [(&str, &str); 10] = [
     ("↑ ↓ k j", "select another job"),
@@ -36,7 +27,6 @@ pub(super) const KEY_HELP: [(&str, &str); 10] = [
 
 const MAX_MESSAGE_LINES: usize = 3;
 
-/// Values that the screen shows besides the model.
 pub(super) struct Context {
     pub(super) age: Box<dyn Fn(&JobRow) -> String>,
     pub(super) is_colored: bool,
@@ -101,10 +91,10 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: usize) -
         (0, filter) => format!("/{} matches none  ", sanitize(filter)),
         (count, filter) => format!("/{} {} of {count}  ", sanitize(filter), model.selected() + 1),
     };
-    let mut text = KEYS.join("  ");
+    let mut text = KEYS.to_owned();
     let width = width.saturating_sub(position.width());
     if text.width() > width {
-        let keys = KEYS.iter().map(|key| key.replace("enter", "⏎"));
+        let keys = KEYS.split("  ").map(|key| key.replace("enter", "⏎"));
         text = join_fitting(keys, width);
     }
     let folder = format!("  downloads to {}", context.folder);

@@ -123,8 +123,7 @@ async fn poll_job<S: ClientSurface>(
     Ok(())
 }
 
-/// Reads pages until the jobs that were active have been seen again, the first time all of them.
-/// Returns the jobs that are active now.
+/// Reads on until the active jobs have been seen again. Returns those that are active now.
 async fn read_newest<S: ClientSurface>(
     client: &Client<S>,
     active: Option<&HashSet<JobId>>,
@@ -163,7 +162,6 @@ pub(super) enum TaskEvent {
     Failed(String),
 }
 
-/// Returns why a request failed, as other commands say it.
 pub(super) fn reason(error: svc_sdk::Error) -> String {
     Failure::from(error).headline()
 }

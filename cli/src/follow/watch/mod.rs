@@ -20,7 +20,7 @@ use svc_sdk::contract::JobStatus;
 use svc_sdk::types::{Job, JobId};
 
 use crate::clock;
-use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
+use crate::error::{Exit, Failure, Result, SuggestedCommand, Suggestion};
 use crate::follow::watch::feed::{Feed, FeedEvent};
 use crate::output::ObjectKind;
 use crate::output::values::error_text;
@@ -41,7 +41,7 @@ pub(crate) async fn watch<S: EstimateSource>(
     session: &Session,
     access: &Access<S>,
     options: WatchOptions,
-) -> Result<(), Failure> {
+) -> Result {
     if session.printer.can_show_screen() {
         return screen::run(session, access, options).await;
     }
@@ -74,7 +74,7 @@ async fn run<S: ClientSurface>(
     session: &Session,
     access: &Access<S>,
     options: WatchOptions,
-) -> Result<(), Failure> {
+) -> Result {
     let mut feed = Feed::of_jobs(&access.client, &options.ids, options.timeout);
     let mut statuses: HashMap<String, JobStatus> = HashMap::new();
     let mut failures: HashMap<String, Failure> = HashMap::new();
@@ -127,8 +127,6 @@ async fn run<S: ClientSurface>(
     Err(if has_resume { failure.with_resume(resume()) } else { failure })
 }
 
-/// Replaces the failures of several jobs that have not ended in time by one, in the place of the
-/// first.
 fn merge_timed_out(
     failures: Vec<Failure>,
     resume: impl FnOnce() -> SuggestedCommand,
@@ -146,7 +144,7 @@ fn merge_timed_out(
         .collect()
 }
 
-fn print_line(session: &Session, job: &Job) -> Result<(), Failure> {
+fn print_line(session: &Session, job: &Job) -> Result {
     let line = StatusLine {
         object: ObjectKind::Job.as_str(),
         id: &job.id,
@@ -171,7 +169,6 @@ fn failure_of(job: &Job) -> Option<Failure> {
     Some(Failure::new(exit, message).for_job(job.id.as_str()))
 }
 
-/// Returns the command that watches the jobs that have not ended.
 fn resume_command<S: ClientSurface>(
     session: &Session,
     ids: &[String],

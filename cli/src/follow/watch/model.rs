@@ -17,7 +17,6 @@ pub(super) struct ViewModel {
     labels: HashMap<String, String>,
     /// Whether the order is that of the command line, and not newest first.
     keeps_order: bool,
-    /// The index of the selected row among those that the filter leaves.
     selected: usize,
     pub(super) shows_details: bool,
     pub(super) shows_help: bool,
@@ -165,7 +164,6 @@ impl ViewModel {
         files.map(PathBuf::as_path)
     }
 
-    /// Returns the sum of the prices of jobs that are refunded, or of the others.
     pub(super) fn total(&self, refunded: bool) -> Usd {
         let jobs = self.rows.iter().filter_map(|row| row.job.as_ref());
         jobs.filter(|job| self.is_refunded(job) == refunded)
@@ -173,7 +171,6 @@ impl ViewModel {
             .fold(Usd::ZERO, |sum, price| sum.checked_add(price).unwrap_or(sum))
     }
 
-    /// Returns whether the price of a job is given back.
     pub(super) fn is_refunded(&self, job: &Job) -> bool {
         use svc_sdk::contract::JobStatus;
 
@@ -273,7 +270,6 @@ impl ViewModel {
         self.rows.push(JobRow { id, label, job: None, download: DownloadState::None, error: None });
     }
 
-    /// Sorts the rows, and keeps the selection on its job.
     fn sort_newest_first(&mut self) {
         let selected = self.selected_row().map(|row| row.id.clone());
         let is_at_top = self.selected == 0;

@@ -23,7 +23,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::args::SurfaceChoice;
 use crate::batch;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::follow::watch::bars::Context;
 use crate::follow::watch::feed::{self, Feed, FeedEvent};
 use crate::follow::watch::model::{JobRow, KeyAction, ListState, ViewModel};
@@ -40,7 +40,7 @@ pub(super) async fn run<S: ClientSurface>(
     session: &Session,
     access: &Access<S>,
     options: WatchOptions,
-) -> Result<(), Failure> {
+) -> Result {
     let resume = || resume_command::<S>(session, &options.ids, &HashMap::new());
     let terminal_failure =
         |error: io::Error| Failure::other(format!("cannot use the terminal: {error}"));
@@ -163,7 +163,6 @@ async fn labels(session: &Session) -> Vec<(String, String)> {
     of_items.chain(of_entries).collect()
 }
 
-/// Returns the failure of a screen of which no job exists.
 fn none_found(mut missing: Vec<Failure>) -> Failure {
     match (missing.len(), missing.pop()) {
         (1, Some(failure)) => failure,
@@ -197,8 +196,7 @@ fn apply_feed_event(model: &mut ViewModel, event: FeedEvent) -> Option<Failure> 
     None
 }
 
-/// The terminal in raw mode on its alternate screen. It is restored when this is dropped, and by
-/// a panic.
+/// The terminal in raw mode on its alternate screen, until this is dropped or a panic.
 #[derive(Debug, Default)]
 struct Screen {
     lines: Vec<String>,

@@ -15,8 +15,7 @@ const RESET: &str = "\x1b[0m";
 const REVERSE: &str = "\x1b[7m";
 const CLEAR_TO_END_OF_LINE: &str = "\x1b[K";
 
-/// Returns the lines of a screen of a width and a height. `scroll` is the first row of the list that is
-/// shown; it changes when the selected one would not be.
+/// `scroll` is the first row that is shown. It changes when the selected one would not be.
 pub(super) fn draw(
     model: &ViewModel,
     scroll: &mut usize,

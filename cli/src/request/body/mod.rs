@@ -14,7 +14,7 @@ use crate::args::{
     AvatarFields, BodyArgs, CommunicationFields, JsonField, PromptArgs, SceneFields, SearchArgs,
     SpeechFields,
 };
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
 use crate::text::{check_integers, json_error};
 
@@ -30,7 +30,7 @@ pub(crate) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(crate) fn read_with_prompt(args: &BodyArgs, prompt: &PromptArgs) -> Result<Self, Failure> {
+    pub(crate) fn read_with_prompt(args: &BodyArgs, prompt: &PromptArgs) -> Result<Self> {
         let prompt = prompt.given();
         check_single_stdin_reader(&[
             ("--input", args.input.as_deref().and_then(Path::to_str)),
@@ -44,11 +44,11 @@ impl RequestBody {
         Ok(body)
     }
 
-    pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
+    pub(crate) fn read(args: &BodyArgs) -> Result<Self> {
         Self::read_with_prompt(args, &PromptArgs::default())
     }
 
-    pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn from_input(input: Option<&Path>) -> Result<Self> {
         let Some(path) = input else { return Ok(Self::default()) };
         let bytes = read_file("--input", path)?;
         match serde_json::from_slice(&bytes) {
@@ -69,11 +69,11 @@ impl RequestBody {
         Self { fields, ..Self::default() }
     }
 
-    pub(crate) fn params(&mut self, params: &[JsonField]) -> Result<(), Failure> {
+    pub(crate) fn params(&mut self, params: &[JsonField]) -> Result {
         params.iter().try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
     }
 
-    pub(crate) fn flags(mut self, flags: &impl Serialize) -> Result<Self, Failure> {
+    pub(crate) fn flags(mut self, flags: &impl Serialize) -> Result<Self> {
         let fields = serde_json::to_value(flags);
         let fields = fields.map_err(|error| Failure::usage(error.to_string()))?;
         for (name, value) in fields.as_object().into_iter().flatten() {
@@ -84,7 +84,7 @@ impl RequestBody {
         Ok(self)
     }
 
-    pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self, Failure> {
+    pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self> {
         let script = args.script.as_ref();
         let script = script.map(|text| read_text("--script", text)).transpose()?;
         let inputs = args.video_inputs.as_ref();
@@ -93,7 +93,7 @@ impl RequestBody {
         self.flags(args)?.with("script", script)?.with("video_inputs", inputs)
     }
 
-    pub(crate) fn scene(self, args: &SceneFields) -> Result<Self, Failure> {
+    pub(crate) fn scene(self, args: &SceneFields) -> Result<Self> {
         let scene = args.scene.as_ref();
         let scene = scene.map(|json| read_json("--scene", json)).transpose()?;
         self.flags(args)?.with("scene", scene)?.with_nested(
@@ -103,17 +103,17 @@ impl RequestBody {
         )
     }
 
-    pub(crate) fn props(self, props: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn props(self, props: Option<&str>) -> Result<Self> {
         let props = props.map(|json| read_json("--props", json)).transpose()?;
         self.with_nested("input", "props", props)
     }
 
-    pub(crate) fn avatar(self, args: &AvatarFields) -> Result<Self, Failure> {
+    pub(crate) fn avatar(self, args: &AvatarFields) -> Result<Self> {
         self.speech(&args.speech)?.scene(&args.scene)?.props(args.props.as_deref())
     }
 
     /// Adds the webhook, the mode and the metadata. A webhook implies `mode`.
-    pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self, Failure> {
+    pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self> {
         self = self.flags(args)?;
         if args.webhook_url.is_some() && args.mode.is_none() {
             self.fields.insert("mode".to_owned(), "webhook".into());
@@ -133,11 +133,7 @@ impl RequestBody {
         Ok(self)
     }
 
-    pub(crate) fn set(
-        &mut self,
-        name: &str,
-        value: Option<impl Into<Value>>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn set(&mut self, name: &str, value: Option<impl Into<Value>>) -> Result {
         let Some(value) = value else { return Ok(()) };
         if self.set_fields.iter().any(|set_fields| set_fields == name) {
             return Err(Failure::usage(format!("`{name}` is set twice")));
@@ -147,11 +143,7 @@ impl RequestBody {
         Ok(())
     }
 
-    pub(crate) fn with(
-        mut self,
-        name: &str,
-        value: Option<impl Into<Value>>,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn with(mut self, name: &str, value: Option<impl Into<Value>>) -> Result<Self> {
         self.set(name, value)?;
         Ok(self)
     }
@@ -161,7 +153,7 @@ impl RequestBody {
         object: &str,
         name: &str,
         value: Option<impl Into<Value>>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let Some(value) = value else { return Ok(self) };
         let fields = self.fields.entry(object).or_insert_with(|| Value::Object(Map::new()));
         let Some(fields) = fields.as_object_mut() else {
@@ -172,19 +164,18 @@ impl RequestBody {
         Ok(self)
     }
 
-    pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self, Failure> {
+    pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self> {
         let value = self.fields.remove(name);
         self.with_nested(object, name, value)
     }
 
-    /// Sets a field unless it is set.
     pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
         self.fields.entry(name).or_insert_with(|| value.into());
         self
     }
 }
 
-pub(crate) fn search_query(args: &SearchArgs) -> Result<SearchQuery, Failure> {
+pub(crate) fn search_query(args: &SearchArgs) -> Result<SearchQuery> {
     let (query, fields) = RequestBody::read(&args.body)?
         .with("query", args.query.clone())?
         .with("limit", args.list.page.limit.map(NonZero::get))?

@@ -7,7 +7,7 @@ use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
 use crate::args::{FormatFields, InstructionArgs, RunArgs};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
 use crate::request::body::RequestBody;
 use crate::request::body::validation::is_media_url;
@@ -17,10 +17,7 @@ const CAP_FIELD: &str = "generation_spend_cap_usd";
 /// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
-pub(crate) fn from_args(
-    args: &RunArgs,
-    instruction: &InstructionArgs,
-) -> Result<RequestBody, Failure> {
+pub(crate) fn from_args(args: &RunArgs, instruction: &InstructionArgs) -> Result<RequestBody> {
     let instruction = instruction.given();
     let communication = args.communication.communication.as_deref();
     check_single_stdin_reader(&[
@@ -37,7 +34,7 @@ pub(crate) fn from_args(
     body.flags(&args.communication)?.with("communication", communication)
 }
 
-pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>> {
     let attachments = args.attachments.iter();
     let attachments = attachments.map(|attachment| match attachment.strip_prefix("asset:") {
         Some(id) => json!({ "asset_id": id }),
@@ -63,7 +60,7 @@ pub(crate) fn usd_number(amount: Usd) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| amount.to_string().into())
 }
 
-pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> {
+pub(crate) fn validate_format(body: &Map<String, Value>) -> Result {
     if !CONTENT_FIELDS.iter().any(|name| body.contains_key(*name)) {
         return Err(Failure::usage("the run has no input")
             .hint("pass --instruction, --attach, --continue, or --param 'input={…}'"));
@@ -85,7 +82,7 @@ pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> 
     validate_cap(body)
 }
 
-pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
+pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result {
     let Some(cap) = body.get(CAP_FIELD) else { return Ok(()) };
     let max_cap = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
     let max_cap = Usd::from_micros(1_000_000).checked_mul(max_cap).unwrap_or_default();
@@ -101,7 +98,7 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     }
 }
 
-fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
+fn validate_attachment(attachment: &Value) -> Result {
     let asset = attachment.get("asset_id").and_then(Value::as_str);
     let url = attachment.get("url").and_then(Value::as_str);
     match (asset, url) {

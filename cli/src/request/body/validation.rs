@@ -6,31 +6,18 @@ use serde_json::{Map, Value};
 
 use super::RequestBody;
 use crate::args::DownloadArgs;
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, Result, Suggestion};
 
 /// Fields that the service derives from the API key. A body must not contain them.
 const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
 /// Fields that describe what to generate, rather than how.
-const INPUT_FIELDS: [&str; 12] = [
-    "prompt",
-    "input",
-    "script",
-    "video_inputs",
-    "scene",
-    "product_image",
-    "image_url",
-    "end_image_url",
-    "video_url",
-    "audio_url",
-    "reference_image_urls",
-    "reference_video_urls",
-];
+const INPUT_FIELDS: &str = "prompt input script video_inputs scene product_image image_url end_image_url video_url \
+    audio_url reference_image_urls reference_video_urls";
 
 impl RequestBody {
-    /// Checks that the body says what to generate, because a generation of nothing in particular
-    /// would be paid for as well.
-    pub(crate) fn require_input(self, what_to_pass: &str) -> Result<Self, Failure> {
+    /// A generation of nothing in particular would be paid for as well.
+    pub(crate) fn require_input(self, what_to_pass: &str) -> Result<Self> {
         self.require(what_to_pass, None, "the fields with --param KEY=JSON or --input FILE")
     }
 
@@ -39,7 +26,7 @@ impl RequestBody {
         what_to_pass: &str,
         example: Option<(&[&str], &str)>,
         other_ways: &str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         if self.has_custom_fields || has_input(&self.fields) {
             return Ok(self);
         }
@@ -55,15 +42,13 @@ impl RequestBody {
             .hint(format!("or {other_ways}")))
     }
 
-    /// Checks that the body says what to generate, as [`require_input`](Self::require_input) does, in
-    /// a command whose prompt can be an argument: `--download` may have taken it as its directory. The
-    /// example is a command with the rest of its line.
+    /// `--download` may have taken the prompt as its folder. The example ends as the command does.
     pub(crate) fn require_prompt(
         self,
         what_to_pass: &str,
         example: Option<(&[&str], &str)>,
         download: &DownloadArgs,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let other_ways = "--prompt TEXT, the fields with --param KEY=JSON, or --input FILE";
         self.require(what_to_pass, example, other_ways).map_err(|failure| {
             match &download.download {
@@ -77,10 +62,7 @@ impl RequestBody {
         })
     }
 
-    pub(crate) fn finish_with_text(
-        self,
-        name: &str,
-    ) -> Result<(String, Map<String, Value>), Failure> {
+    pub(crate) fn finish_with_text(self, name: &str) -> Result<(String, Map<String, Value>)> {
         let mut fields = self.finish()?;
         match fields.remove(name) {
             Some(Value::String(text)) => Ok((text, fields)),
@@ -88,7 +70,7 @@ impl RequestBody {
         }
     }
 
-    pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
+    pub(crate) fn finish(self) -> Result<Map<String, Value>> {
         for owner in OWNER_FIELDS {
             if self.fields.contains_key(owner) {
                 return Err(Failure::usage(format!(
@@ -115,8 +97,7 @@ fn is_https_url(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host())
 }
 
-/// Returns whether a text is the URL of a medium: by https, or by http on a loopback host, where a mock
-/// of the service serves its artifacts.
+/// By https, or by http on this machine, where a mock of the service has its artifacts.
 pub(super) fn is_media_url(text: &str) -> bool {
     let is_loopback = |url: url::Url| {
         let host = url.host_str().unwrap_or_default();
@@ -126,7 +107,7 @@ pub(super) fn is_media_url(text: &str) -> bool {
 }
 
 pub(crate) fn has_input(fields: &Map<String, Value>) -> bool {
-    INPUT_FIELDS.iter().any(|name| fields.get(*name).is_some_and(has_content))
+    INPUT_FIELDS.split(' ').any(|name| fields.get(name).is_some_and(has_content))
 }
 
 /// Returns whether a value contains anything but blank text.
@@ -154,7 +135,7 @@ fn find_null(path: &str, value: &Value) -> Option<String> {
     }
 }
 
-fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
+fn check_urls(name: &str, value: &Value) -> Result {
     let urls: Vec<&Value> = match value {
         url if name.ends_with("_url") => vec![url],
         Value::Array(urls) if name.ends_with("_urls") => urls.iter().collect(),

@@ -44,14 +44,12 @@ impl Columns {
         }
     }
 
-    /// Returns the columns that are not left out.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.names.iter().filter(|name| !self.ignored.contains(name));
         names.map(String::as_str)
     }
 
-    /// Returns the cells of a record with the names of their columns, without those that are empty or
-    /// left out. A record of several columns that is blank has none.
+    /// Leaves out empty cells. A record of several columns that is blank has none.
     pub(crate) fn cells(&self, record: &[u8]) -> Result<Vec<(&str, String)>, String> {
         if self.is_blank(record) {
             return Ok(Vec::new());
@@ -116,9 +114,8 @@ impl Fields {
         Self { types, is_complete }
     }
 
-    /// Leaves only some of the fields.
-    pub(crate) fn only(mut self, names: &[&str]) -> Self {
-        self.types.retain(|name, _| names.contains(&name.as_str()));
+    pub(crate) fn only(mut self, names: &str) -> Self {
+        self.types.retain(|name, _| names.split(' ').any(|it| it == name));
         self
     }
 

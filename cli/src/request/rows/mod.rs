@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 
 pub(crate) use self::columns::{Columns, Fields};
 
@@ -42,17 +42,13 @@ pub(crate) struct RowFile {
 }
 
 impl RowFile {
-    /// Opens a file, or standard input (`-`). Its name says whether it is a spreadsheet: `.csv` or
-    /// `.tsv`. What separates its columns, and whether it is UTF-16, is recognized.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    /// Opens a file or standard input. What separates columns, and UTF-16, is recognized.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let unreadable =
             |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
         let is_stdin = path == Path::new("-");
-        let mut file = match is_stdin {
-            true => copy_of(&mut io::stdin().lock()),
-            false => File::open(path),
-        }
-        .map_err(unreadable)?;
+        let mut file = if is_stdin { copy_of(&mut io::stdin().lock()) } else { File::open(path) }
+            .map_err(unreadable)?;
         if !file.metadata().map_err(unreadable)?.is_file() {
             return Err(Failure::usage(format!(
                 "{} is not a regular file: rows are read more than once",
@@ -174,8 +170,7 @@ impl<R: BufRead> RecordReader<R> {
         Self { input, format, offset: start.offset, line: start.line }
     }
 
-    /// Reads the next record into the buffer, without the line break at its end. Returns `None` at
-    /// the end of the input.
+    /// Reads a record without the line break at its end. Returns `None` at the end of the input.
     pub(crate) fn read(&mut self, record: &mut Vec<u8>) -> io::Result<Option<RecordPosition>> {
         loop {
             let position = RecordPosition { offset: self.offset, line: self.line };

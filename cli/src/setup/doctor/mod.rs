@@ -8,13 +8,13 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::args::SurfaceChoice;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::output::Table;
 use crate::session::Session;
 use crate::text::counted;
 
 /// Runs the command. The exit code is 1 if a check failed.
-pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
+pub(crate) async fn doctor(session: &Session) -> Result {
     let configured = local::check(session);
     let is_valid = session.is_sandbox() || session.settings().is_ok();
     // The checks run at the same time, and each has a time limit of its own.
@@ -141,8 +141,7 @@ impl Check {
     }
 }
 
-/// Runs blocking work on another thread, with the time limit of a check. Returns `None` if the
-/// time is over.
+/// Runs blocking work on another thread. Returns `None` if it takes too long for a check.
 async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let work = tokio::task::spawn_blocking(work);
     match tokio::time::timeout(CHECK_TIMEOUT, work).await {
