@@ -8,6 +8,7 @@
     reason = "test code"
 )]
 
+mod concurrency;
 mod faults;
 mod opening;
 mod owners;
