@@ -96,6 +96,7 @@ impl Store for PostgresStore {
                 (&self.owner(), Type::TEXT),
             ];
             let sql = &self.database.statements.begin;
+            let mut looked_again = false;
             for _ in 0..MAX_HEARTBEATS {
                 let read = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
                 let read = self.database.query_one(BEGIN, sql, &parameters, read).await?;
@@ -104,6 +105,8 @@ impl Store for PostgresStore {
                     (Some(begun_at), _) => return Ok(Begun::Written(begun_at)),
                     (None, _) if is_later => return Ok(Begun::GenerationTaken),
                     (None, _) if !is_fresh => self.heartbeat.refresh().await?,
+                    // What used up the budget may be this very intent, begun on a connection that was lost.
+                    (None, Some(_)) if !looked_again => looked_again = true,
                     (None, Some(budget)) => {
                         let totals = self.budget(&intent.namespace, budget).await?;
                         return Ok(Begun::OverBudget(totals));

@@ -329,7 +329,7 @@ impl Store for MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::testing::{StoreSource, run_concurrent_begins};
+    use crate::journal::testing::{StoreSource, run_concurrent_calls};
 
     impl StoreSource for MemoryStore {
         type Store = Self;
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn decides_between_concurrent_begins() {
-        run_concurrent_begins(&MemoryStore::new()).await;
+    async fn decides_between_concurrent_calls() {
+        run_concurrent_calls(&MemoryStore::new()).await;
     }
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "these are tests, which other crates run on their stores")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,31 +79,63 @@ pub async fn run_random_operations(source: &impl StoreSource, seed: u64) {
     }
 }
 
-/// Begins intents from two handles at the same time.
+/// Begins intents, each thrice, and adds records from three handles at the same time.
 ///
 /// # Panics
 ///
-/// Panics if a budget is exceeded, or if not exactly one intent of a generation is written.
-pub async fn run_concurrent_begins(source: &impl StoreSource) {
-    let handles = [source.open().await, source.open().await];
+/// Panics if a budget is exceeded, if not exactly one intent of a generation is written, or if a record is
+/// lost.
+pub async fn run_concurrent_calls(source: &impl StoreSource) {
+    let handles = [source.open().await, source.open().await, source.open().await];
     let intents: Vec<_> = (0..40).map(concurrent_intent).collect();
-    let begins =
-        intents.iter().zip(handles.iter().cycle()).map(|(intent, handle)| handle.begin(intent));
-    let begun: Vec<_> = ok(join_all(begins).await.into_iter().collect());
+    let begins = intents.iter().flat_map(|intent| handles.iter().map(|it| it.begin(intent)));
+    let answers: Vec<_> = ok(join_all(begins).await.into_iter().collect());
+    let answers = answers.chunks(handles.len());
+    assert!(answers.clone().all(|same| same.iter().all(|it| Some(it) == same.first())));
+    let begun: Vec<_> = answers.filter_map(<[_]>::first).collect();
     let count = |of: fn(&Begun) -> bool| begun.iter().filter(|begun| of(begun)).count();
     // Of the last 20, all of one submission, one is written.
     let limit = usize::try_from(LIMIT.as_micros() / 300).unwrap_or_default();
     assert_eq!(count(|it| matches!(it, Begun::OverBudget(_))), 20 - limit);
     assert_eq!(count(|it| *it == Begun::GenerationTaken), 19);
+    let listed = async |handle: &_| {
+        let filter = ListFilter { limit: 100, ..ListFilter::default() };
+        ok(Store::list(handle, &filter).await).intents
+    };
     for handle in &handles {
         let totals = ok(handle.budget(NAMESPACES[0], BUDGETS[0]).await);
         assert_eq!(totals.hold.reserved, Usd::from_micros(1_800));
-        let filter = ListFilter { limit: 100, ..ListFilter::default() };
-        assert_eq!(ok(handle.list(&filter).await).intents.len(), limit + 1);
+        assert_eq!(listed(handle).await.len(), limit + 1);
     }
-    let [first, second] = handles;
-    source.close(first).await;
-    source.close(second).await;
+
+    // Each costs more than was reserved for it. Each handle says so, and that it has ended.
+    let hold = Hold { captured: Usd::from_micros(600), ..Hold::default() };
+    let change = |phase, record: String| Change {
+        record,
+        phase: Some(phase),
+        hold: Some(hold),
+        ..Change::default()
+    };
+    let [first, ..] = &handles;
+    let written = listed(first).await;
+    for phase in [Phase::Accepted, Phase::Ended] {
+        let changes: Vec<_> = (0..handles.len())
+            .map(|number| change(phase, format!("{{\"{phase:?}\":{number}}}")))
+            .collect();
+        let appends = written.iter().flat_map(|intent| {
+            handles.iter().zip(&changes).map(|(handle, change)| handle.append(&intent.id, change))
+        });
+        ok(join_all(appends).await.into_iter().collect::<Result<Vec<_>, _>>());
+    }
+    for intent in listed(first).await {
+        let records: HashSet<_> = intent.records.into_iter().map(|it| it.record).collect();
+        assert_eq!(records.len(), 2 * handles.len(), "{records:?}");
+    }
+    let totals = ok(first.budget(NAMESPACES[0], BUDGETS[0]).await);
+    assert_eq!(totals.hold, Hold { captured: Usd::from_micros(3_600), ..Hold::default() });
+    for handle in handles {
+        source.close(handle).await;
+    }
 }
 
 fn concurrent_intent(number: u32) -> NewIntent {

@@ -9,7 +9,7 @@ use svc_sdk::contract::{JobStatus, TopUpStatus};
 use svc_sdk::types::Usd;
 
 use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
-use crate::engine::{Host, Settings};
+use crate::engine::Settings;
 
 /// The texts of prompts and instructions.
 const WORDS: [&str; 4] = ["x", "[mock:fail]", "[mock:stuck]", "[mock:seconds=0]"];

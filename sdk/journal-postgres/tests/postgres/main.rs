@@ -8,7 +8,6 @@
     reason = "test code"
 )]
 
-mod concurrency;
 mod faults;
 mod opening;
 mod owners;

@@ -2,7 +2,7 @@
 
 use deadpool_postgres::Pool;
 use svc_journal_postgres::PostgresStore;
-use svc_sdk::journal::testing::{StoreSource, run_concurrent_begins, run_random_operations};
+use svc_sdk::journal::testing::{StoreSource, run_concurrent_calls, run_random_operations};
 
 use crate::servers::{Server, ServerKind};
 use crate::support::{new_schema, pool};
@@ -53,8 +53,8 @@ async fn agrees_with_the_model() {
     }
 }
 
-#[tokio::test]
-async fn decides_between_concurrent_begins() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn decides_between_concurrent_calls() {
     let Some(server) = Server::start(ServerKind::Postgres) else { return };
-    run_concurrent_begins(&Machines::new(&server).await).await;
+    run_concurrent_calls(&Machines::new(&server).await).await;
 }

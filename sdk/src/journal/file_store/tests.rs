@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::simulated_disk::{Faults, SimulatedDisk};
 use super::*;
 use crate::journal::store::{Owner, Phase, StoredIntent};
-use crate::journal::testing::{StoreSource, intent, run_concurrent_begins, run_random_operations};
+use crate::journal::testing::{StoreSource, intent, run_concurrent_calls, run_random_operations};
 
 impl StoreSource for tempfile::TempDir {
     type Store = FileStore;
@@ -73,8 +73,8 @@ async fn agrees_with_the_model() {
 }
 
 #[tokio::test]
-async fn decides_between_concurrent_begins() {
-    run_concurrent_begins(&tempfile::tempdir().unwrap()).await;
+async fn decides_between_concurrent_calls() {
+    run_concurrent_calls(&tempfile::tempdir().unwrap()).await;
 }
 
 #[tokio::test]
