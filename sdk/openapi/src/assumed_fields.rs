@@ -80,3 +80,17 @@ fn schema_of(kind: &str) -> Value {
         (None, kind) => json!({"type": kind}),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_is_missing_in_the_type_of_its_component() {
+        let document = crate::document(&crate::Servers::default());
+        for (component, name, _, description) in FIELDS {
+            let field = &document["components"]["schemas"][component]["properties"][name];
+            assert_eq!(field["description"], *description, "{component}.{name} is declared");
+        }
+    }
+}
