@@ -189,10 +189,7 @@ impl Simulator {
             opening_usd: amount(|account| account.opening),
             in_flight: state.jobs.in_flight(&id),
             concurrent_jobs: state.plan_limits.concurrent_jobs(&plan),
-            organization: match organization_wallet {
-                OrganizationWallet::None => None,
-                _ => state.ledger.organization_balance(&id),
-            },
+            organization: state.ledger.organization_balance(&id),
             organization_wallet,
             plan,
             id,

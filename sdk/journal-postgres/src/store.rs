@@ -97,7 +97,7 @@ impl Store for PostgresStore {
             ];
             let sql = &self.database.statements.begin;
             let mut looked_again = false;
-            for _ in 0..MAX_HEARTBEATS {
+            for _ in 0..=MAX_HEARTBEATS {
                 let read = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
                 let read = self.database.query_one(BEGIN, sql, &parameters, read).await?;
                 let (begun_at, is_later, is_fresh): (Option<SystemTime>, bool, bool) = read;

@@ -18,7 +18,6 @@ use super::credentials::Credentials;
 use super::deadline::{Deadline, NoResponse, exchange};
 use super::options::CallOptions;
 use super::price::EstimateCache;
-use super::progress::already_ended;
 use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
 use super::request::Request;
@@ -122,10 +121,13 @@ impl Core {
         mut decode: impl FnMut(RawResponse) -> Result<T> + Send,
     ) -> Result<T> {
         let mut value = None;
-        let mut decode = |response| Ok(value = Some(decode(response)?));
+        let mut decode = |response| {
+            value = Some(decode(response)?);
+            Ok(())
+        };
         self.send_until_final(request, options, deadline, intent, &mut decode).await?;
         // What succeeds was decoded.
-        value.ok_or_else(already_ended)
+        value.ok_or_else(|| Error::configuration("the response was not decoded"))
     }
 
     /// Sends a request until it can be decoded or must not be retried. This is not generic, as a program

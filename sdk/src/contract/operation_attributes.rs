@@ -12,7 +12,7 @@ macro_rules! named_enum {
         pub enum $type { $($(#[doc = $value_doc])+ $value,)+ }
 
         impl $type {
-            /// Returns the name, as it is sent and as it is in tables.
+            /// Returns the name that tables, options and requests use.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -89,6 +89,9 @@ impl ByteStream {
     ///
     /// Returns an error, after which the stream ends, if the content could not be received.
     pub async fn ready(&mut self) -> Result<()> {
+        if self.head.get().is_some() {
+            return Ok(());
+        }
         let error = Pin::new(&mut self.chunks).next_if(Result::is_err);
         error.await.transpose().map(drop)
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
 use tokio::fs::{self, File};
-use tokio::io::AsyncSeekExt;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::digest::FileDigest;
 use super::disk;
@@ -20,6 +20,8 @@ use crate::error::{Error, Kind, Result};
 const MAX_PARTS: u32 = 16;
 /// The maximum number of attempts to lock a partial file that other downloads keep moving away.
 const MAX_LOCK_ATTEMPTS: u32 = 16;
+/// How much of two files is compared at once.
+const COMPARED_BYTES: u64 = 64 * 1024;
 
 /// A hidden file next to the target, which is locked while a download writes to it.
 ///
@@ -147,8 +149,18 @@ impl PartialFile {
         if !metadata.is_file() || metadata.len() != self.len {
             return Ok(false);
         }
-        let other = FileDigest::of_file(&mut File::open(path).await?).await?;
-        Ok(self.digest().await? == other)
+        let mut other = File::open(path).await?;
+        self.file.seek(SeekFrom::Start(0)).await?;
+        let (mut own_bytes, mut other_bytes) = (Vec::new(), Vec::new());
+        loop {
+            own_bytes.clear();
+            other_bytes.clear();
+            (&mut self.file).take(COMPARED_BYTES).read_to_end(&mut own_bytes).await?;
+            (&mut other).take(COMPARED_BYTES).read_to_end(&mut other_bytes).await?;
+            if own_bytes != other_bytes || own_bytes.is_empty() {
+                return Ok(own_bytes == other_bytes);
+            }
+        }
     }
 
     pub(super) async fn digest(&mut self) -> io::Result<FileDigest> {

@@ -315,7 +315,8 @@ impl Store for MemoryStore {
     fn changed(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             let notified = self.shared.changed.notified();
-            // The pause bounds the wait for a change that was made before this future was polled.
+            // The pause bounds the wait for a change that was made before this future was polled, or that
+            // this one is told of a moment too early.
             let _ = clock::before(clock::after(MAX_PAUSE), notified).await;
             Ok(())
         })

@@ -105,6 +105,9 @@ pub async fn run_concurrent_calls(source: &impl StoreSource) {
     for handle in &handles {
         let totals = ok(handle.budget(NAMESPACES[0], BUDGETS[0]).await);
         assert_eq!(totals.hold.reserved, Usd::from_micros(1_800));
+        // Those whose generation was taken reserve nothing.
+        let totals = ok(handle.budget(NAMESPACES[0], BUDGETS[1]).await);
+        assert_eq!(totals.hold.reserved, Usd::from_micros(300));
         assert_eq!(listed(handle).await.len(), limit + 1);
     }
 
@@ -139,13 +142,12 @@ pub async fn run_concurrent_calls(source: &impl StoreSource) {
 }
 
 fn concurrent_intent(number: u32) -> NewIntent {
-    let has_budget = number < 20;
-    let submission_id = if has_budget { format!("order-{number}") } else { "message".to_owned() };
-    let reservation = has_budget.then(|| Reservation {
-        budget: BUDGETS[0].to_owned(),
-        amount: Usd::from_micros(300),
-        limit: LIMIT,
-    });
+    let (submission_id, budget) = match number {
+        0..20 => (format!("order-{number}"), BUDGETS[0]),
+        _ => ("message".to_owned(), BUDGETS[1]),
+    };
+    let amount = Usd::from_micros(300);
+    let reservation = Some(Reservation { budget: budget.to_owned(), amount, limit: LIMIT });
     NewIntent { reservation, ..intent(number, &submission_id) }
 }
 

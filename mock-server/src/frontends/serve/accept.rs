@@ -106,7 +106,10 @@ async fn serve(
         let active = connection.start_request();
         Arc::clone(&handler).respond(peer.ip(), abort.clone(), active, request)
     });
-    let mut served = pin!(http1::Builder::new().serve_connection(socket, service));
+    let mut served = pin!(
+        // The socket has the time limits.
+        http1::Builder::new().header_read_timeout(None).serve_connection(socket, service)
+    );
     select! {
         // An error was caused by the client or by a fault.
         _ = served.as_mut() => {}

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::clock::runtime_now;
 
 /// The connections of a listener.
 #[derive(Clone, Default)]
@@ -13,8 +17,6 @@ pub(super) struct Connections(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     state: Mutex<ConnectionTable>,
-    /// How often a connection became idle.
-    idle_count: AtomicU64,
     /// Notifies of a connection that ended or became idle.
     changed: Notify,
 }
@@ -26,11 +28,11 @@ struct ConnectionTable {
 }
 
 /// What an open connection does.
-#[derive(Default)]
 pub(super) struct Activity {
     /// The number of requests whose responses are not sent yet.
     requests: AtomicUsize,
-    /// The number of times that connections had become idle when this one did.
+    opened_at: Instant,
+    /// When the connection became idle, in microseconds after it was opened.
     idle_since: AtomicU64,
     close: Notify,
 }
@@ -70,15 +72,9 @@ impl Connections {
 
     fn add(&self, state: &mut ConnectionTable) -> Connection {
         state.last_id += 1;
-        let (id, activity) = (state.last_id, Arc::new(Activity::default()));
-        self.set_idle(&activity);
+        let (id, activity) = (state.last_id, Arc::new(Activity::new()));
         state.open.insert(id, Arc::clone(&activity));
         Connection { id, activity, connections: self.clone() }
-    }
-
-    fn set_idle(&self, activity: &Activity) {
-        let count = self.0.idle_count.fetch_add(1, Ordering::Relaxed);
-        activity.idle_since.store(count, Ordering::Relaxed);
     }
 
     /// Waits until all connections have ended.
@@ -101,7 +97,7 @@ impl ConnectionTable {
     /// Asks the longest idle connection to close. It no longer counts.
     fn close_longest_idle(&mut self) -> bool {
         let idle = self.open.iter().filter(|(_, activity)| !activity.is_in_request());
-        let longest = idle.min_by_key(|(_, activity)| activity.idle_since.load(Ordering::Relaxed));
+        let longest = idle.min_by_key(|(_, activity)| activity.idle_since());
         let Some(id) = longest.map(|(id, _)| *id) else { return false };
         if let Some(activity) = self.open.remove(&id) {
             activity.close.notify_one();
@@ -111,6 +107,21 @@ impl ConnectionTable {
 }
 
 impl Activity {
+    fn new() -> Self {
+        let (requests, idle_since) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Self { requests, opened_at: runtime_now(), idle_since, close: Notify::new() }
+    }
+
+    /// Returns when the connection became idle, or was opened.
+    pub(super) fn idle_since(&self) -> Instant {
+        self.opened_at + Duration::from_micros(self.idle_since.load(Ordering::Relaxed))
+    }
+
+    fn set_idle(&self) {
+        let since = runtime_now().saturating_duration_since(self.opened_at).as_micros();
+        self.idle_since.store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
     /// Returns whether a request is handled.
     pub(super) fn is_in_request(&self) -> bool {
         self.requests.load(Ordering::Acquire) > 0
@@ -143,7 +154,7 @@ impl Drop for Connection {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        self.connections.set_idle(&self.activity);
+        self.activity.set_idle();
         if self.activity.requests.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.connections.0.changed.notify_one();
         }

@@ -22,26 +22,18 @@ use crate::clock::runtime_now;
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
     abort: AbortHandle,
-    /// Whether a request is handled, so that what is read does not begin another one.
+    /// Says whether a request is handled: then what is read does not begin another one.
     activity: Arc<Activity>,
     timeouts: Timeouts,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// What is awaited until when, unless a request is handled.
-    awaited: Option<(Awaited, Instant)>,
-    /// Ends at the latest when `awaited` does. It is rarely set, as that costs more than a request.
+    /// When the head of a request that has begun must be complete.
+    head_deadline: Option<Instant>,
+    /// Ends no later than the time for what the client is to send next. It is rarely set, as that takes
+    /// longer than a short request.
     timer: Pin<Box<Sleep>>,
     own_replies: OwnReplies,
     /// The rest of the response to a request that could not be parsed.
     error: Bytes,
-}
-
-/// What a client is to send next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Awaited {
-    /// The first byte of a request.
-    Request,
-    /// The rest of the head of a request.
-    Head,
 }
 
 /// Aborts a connection after all written bytes have been passed to the system.
@@ -72,7 +64,7 @@ impl Socket {
             activity,
             timeouts,
             stalled: None,
-            awaited: None,
+            head_deadline: None,
             timer: Box::pin(sleep(timeouts.idle)),
             own_replies,
             error: Bytes::new(),
@@ -132,30 +124,28 @@ impl Read for Socket {
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
-        if self.activity.is_in_request() {
-            self.awaited = None;
-            return read;
-        }
-        let (awaited, limit) = match (read.is_ready(), self.awaited) {
-            (true, _) | (false, Some((Awaited::Head, _))) => (Awaited::Head, self.timeouts.head),
-            (false, _) => (Awaited::Request, self.timeouts.idle),
+        let Timeouts { idle, head, .. } = self.timeouts;
+        let deadline = if self.activity.is_in_request() {
+            self.head_deadline = None;
+            None
+        } else if read.is_ready() || self.head_deadline.is_some() {
+            Some(*self.head_deadline.get_or_insert_with(|| runtime_now() + head))
+        } else {
+            Some(self.activity.idle_since() + idle)
         };
-        let deadline = match self.awaited {
-            Some((same, deadline)) if same == awaited => deadline,
-            _ => runtime_now() + limit,
-        };
-        self.awaited = Some((awaited, deadline));
         if read.is_ready() {
             return read;
         }
-        if self.timer.deadline() > deadline {
+        if let Some(deadline) = deadline.filter(|deadline| self.timer.deadline() > *deadline) {
             self.timer.as_mut().reset(deadline);
         }
         while self.timer.as_mut().poll(cx).is_ready() {
-            if deadline <= runtime_now() {
+            let now = runtime_now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            self.timer.as_mut().reset(deadline);
+            // It also ends during a request, after which nobody may read until it ends again.
+            self.timer.as_mut().reset(deadline.unwrap_or(now + idle));
         }
         read
     }

@@ -126,6 +126,19 @@ async fn an_incomplete_request_times_out() {
 }
 
 #[tokio::test]
+async fn a_connection_that_stays_idle_after_a_request_is_closed() {
+    let timeouts = Timeouts { idle: SHORT, ..Timeouts::default() };
+    let server = Server::start(Setup::default(), 0, |_| {}, timeouts).await.unwrap();
+    // The second request takes longer than a connection may be idle.
+    for path in ["/clock", "/requests?wait=1&count=1"] {
+        let mut stream = connect(server.control_url()).await;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        read_to_end(&mut stream).await;
+    }
+}
+
+#[tokio::test]
 async fn a_head_that_comes_slowly_is_closed_but_an_idle_connection_is_not() {
     let timeouts = Timeouts { head: SHORT, ..Timeouts::default() };
     let server = Server::start(Setup::default(), 0, |_| {}, timeouts).await.unwrap();

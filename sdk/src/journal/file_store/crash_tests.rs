@@ -9,13 +9,13 @@ use futures_util::future::join_all;
 use super::simulated_disk::{Faults, SimulatedDisk};
 use super::*;
 use crate::journal::store::{Hold, Owner, Phase, Reservation, StoredIntent};
-use crate::journal::testing::intent;
 use crate::types::Usd;
 
 const BUDGET: &str = "images";
 const LIMIT: Usd = Usd::from_micros(2_000);
 const STEPS: usize = 12;
 
+/// A `begin` that was called.
 struct BegunIntent {
     new: NewIntent,
     is_acknowledged: bool,
@@ -111,15 +111,19 @@ impl CrashRun {
 
     fn new_intent(&mut self) -> NewIntent {
         self.count += 1;
-        let submission_id = format!("order-{}", self.random.u32(..12));
         NewIntent {
+            id: IntentId::new(format!("{:032x}", self.count)),
+            namespace: "shop".to_owned(),
+            account: String::new(),
+            submission_id: Some(format!("order-{}", self.random.u32(..12))),
             generation: self.random.u32(1..4),
+            is_permanent: false,
+            facts: "{\"operation\":\"image_generate\"}".to_owned(),
             reservation: Some(Reservation {
                 budget: BUDGET.to_owned(),
                 amount: Usd::from_micros(100),
                 limit: LIMIT,
             }),
-            ..intent(self.count, &submission_id)
         }
     }
 

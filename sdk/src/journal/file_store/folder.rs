@@ -1,25 +1,13 @@
 //! The folder of a store: the newest log, the files of its archive, a lock and the owners' files.
-//!
-//! A log is replaced by one with a higher number when most of its intents have ended, or when it may have been
-//! damaged. Ended intents go to a file of the archive, which is never written again. The new log says where
-//! they are, so that the archive is not read at the start.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{Disk, DiskFile, OpenMode, io_error};
-use super::index::IndexEntry;
-use super::line::{Line, Opened};
 use super::log::{Log, Writer, archive_path};
 use super::owners::Ownership;
-use crate::journal::store::{Hold, StoreError};
-
-/// How many ended intents a log has at least when it is replaced.
-pub(super) const MIN_ENDED: usize = if cfg!(test) { 4 } else { 1_000 };
-
-/// How many archived intents a line of a log names.
-const ARCHIVED_PER_LINE: usize = 100;
+use crate::journal::store::StoreError;
 
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
@@ -90,7 +78,7 @@ impl Folder {
     }
 
     /// Writes a log, which others see when it is complete.
-    fn write_log(
+    pub(super) fn write_log(
         &self,
         number: u32,
         last_number: u64,
@@ -100,7 +88,7 @@ impl Folder {
         Log::write(&*self.disk, &path, last_number, write_lines)
     }
 
-    fn write_archive(
+    pub(super) fn write_archive(
         &self,
         number: u32,
         write_lines: impl FnOnce(&mut Writer) -> Result<(), StoreError>,
@@ -115,7 +103,7 @@ impl Folder {
 
     /// Removes the logs before the newest one, and the files of the archive that are not used. What
     /// remains is removed the next time.
-    fn remove_old_files(&self, newest: u32, used: &BTreeSet<u32>) {
+    pub(super) fn remove_old_files(&self, newest: u32, used: &BTreeSet<u32>) {
         for name in self.disk.names(&self.path).unwrap_or_default() {
             let path = self.path.join(name);
             let is_old_log = log_number(&path).is_some_and(|number| number < newest);
@@ -124,45 +112,6 @@ impl Folder {
                 let _ = self.disk.remove(&path);
             }
         }
-    }
-
-    /// Replaces the log by one without ended intents.
-    pub(super) fn compact(&self, mut log: Log) -> Result<Log, StoreError> {
-        let Some(number) = log_number(log.path()).and_then(|number| number.checked_add(1)) else {
-            return Ok(log);
-        };
-        let mut entries = log.index.entries().to_vec();
-        let mut ended = entries.iter_mut().filter(|entry| entry.is_ended_in_log()).peekable();
-        if ended.peek().is_some() {
-            self.write_archive(number, |writer| {
-                ended.try_for_each(|entry| {
-                    let position = writer.length();
-                    write_lines(&mut log, entry, writer)?;
-                    (entry.archive, entry.last_line) = (Some((number, position)), None);
-                    Ok(())
-                })
-            })?;
-        }
-        let mut budgets = log.index.budgets().clone();
-        for entry in entries.iter().filter(|entry| entry.is_in_log()) {
-            // The lines of the intent add what it holds.
-            if let Some(budget) = budgets.get_mut(&entry.budget) {
-                budget.hold.replace(entry.hold, Hold::default());
-            }
-        }
-        self.write_log(number, log.index.last_number(), |writer| {
-            for budget in budgets.into_values() {
-                writer.write_line(&Line { budget: Some(budget), ..Line::new() })?;
-            }
-            write_entries(&mut log, &entries, writer)?;
-            // A damaged line must not be the last one, which may be incomplete.
-            writer.write_line(&Line { opened: Some(Opened::by_this_process()), ..Line::new() })
-        })?;
-        drop(log);
-        let log = self.refresh(None)?;
-        let files = log.index.entries().iter().filter_map(|entry| entry.archive);
-        self.remove_old_files(number, &files.map(|(file, _)| file).collect());
-        Ok(log)
     }
 
     fn newest_log(&self) -> Result<Option<u32>, StoreError> {
@@ -186,42 +135,7 @@ impl Folder {
     }
 }
 
-pub(super) fn is_worth_compacting(log: &Log) -> bool {
-    let (in_log, ended, archived) = log.index.counts();
-    // The new log lists all that is archived.
-    ended >= MIN_ENDED && ended > in_log / 2 && ended > archived / 8
-}
-
-/// Writes the lines of the intents that stay in the log, and where the others are, in the order of the
-/// intents, so that they are added at the end of the index.
-fn write_entries(
-    log: &mut Log,
-    entries: &[IndexEntry],
-    writer: &mut Writer,
-) -> Result<(), StoreError> {
-    for group in entries.chunk_by(|one, next| !one.is_in_log() && !next.is_in_log()) {
-        for entries in group.chunks(ARCHIVED_PER_LINE) {
-            match entries {
-                [entry] if entry.is_in_log() => write_lines(log, entry, writer)?,
-                _ => {
-                    let archived = Some(entries.to_vec());
-                    writer.write_line(&Line { archived, ..Line::new() })?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn write_lines(log: &mut Log, entry: &IndexEntry, writer: &mut Writer) -> Result<(), StoreError> {
-    for mut line in log.lines(entry)? {
-        line.push(b'\n');
-        writer.write(&line)?;
-    }
-    Ok(())
-}
-
-fn log_number(path: &Path) -> Option<u32> {
+pub(super) fn log_number(path: &Path) -> Option<u32> {
     number_in(path, "log-")
 }
 

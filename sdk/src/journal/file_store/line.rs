@@ -8,7 +8,6 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::index::IndexEntry;
 use crate::journal::store::{Hold, Phase, StoreError, SubmissionKey};
 use crate::types::Usd;
 
@@ -40,6 +39,7 @@ pub(super) fn is_header_text(text: &[u8]) -> bool {
     field::<String>(text, "journal").as_deref() == Some(FORMAT)
 }
 
+/// Returns the submission that the text of a line names.
 pub(super) fn submission(text: &[u8]) -> Option<SubmissionKey> {
     Some(SubmissionKey {
         namespace: field(text, "namespace")?,
@@ -79,6 +79,10 @@ pub(super) struct Line {
     /// The new owner of the intent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) claim: Option<String>,
+    /// All lines of an intent that comes back from the archive: what is written of it only in part does
+    /// not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) restored: Option<Vec<Box<RawValue>>>,
     /// The numbers of removed intents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) purged: Option<Vec<u64>>,
@@ -87,7 +91,7 @@ pub(super) struct Line {
     pub(super) budget: Option<Budget>,
     /// Intents in the archive.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) archived: Option<Vec<IndexEntry>>,
+    pub(super) archived: Option<Vec<Archived>>,
     /// The process that opened or wrote the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) opened: Option<Opened>,
@@ -97,6 +101,7 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// Creates the first line of a file.
     pub(super) fn header(file: FileInfo) -> Self {
         Self { journal: Some(FORMAT.to_owned()), file: Some(file), ..Self::new() }
     }
@@ -106,16 +111,21 @@ impl Line {
         Self { v: VERSION, ..Self::default() }
     }
 
+    /// Creates an empty line of an intent.
     pub(super) fn of_intent(number: u64, id: &str) -> Self {
         Self { number: Some(number), id: Some(id.to_owned()), ..Self::new() }
     }
 
+    /// Returns whether it is the first line of a file.
     pub(super) fn is_header(&self) -> bool {
         self.journal.as_deref() == Some(FORMAT)
     }
 
     fn has_content(&self) -> bool {
-        let of_intent = self.begin.is_some() || self.record.is_some() || self.claim.is_some();
+        let of_intent = self.begin.is_some()
+            || self.record.is_some()
+            || self.claim.is_some()
+            || self.restored.is_some();
         of_intent && self.number.is_some() && self.id.is_some()
             || self.is_header()
             || self.purged.is_some()
@@ -183,12 +193,46 @@ pub(super) struct RecordLine {
     pub(super) data: Box<RawValue>,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Budget {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) hold: Hold,
     pub(super) stopped: bool,
+}
+
+/// What is known of an intent in the archive without reading it there.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Archived {
+    #[serde(rename = "n")]
+    pub(super) number: u64,
+    #[serde(rename = "i")]
+    pub(super) id_hash: u64,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub(super) submission_hash: Option<u64>,
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource_hash: Option<u64>,
+    /// The number of the archive's file, and the offset in it.
+    #[serde(rename = "f")]
+    pub(super) place: (u32, u64),
+    #[serde(rename = "t")]
+    pub(super) last_at: i64,
+    #[serde(rename = "p")]
+    pub(super) phase: Phase,
+    #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) permanent: bool,
+    /// Whether it was ever changed to [`Phase::Accepted`].
+    #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) accepted: bool,
+    /// The number of its budget among the budgets of the file.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub(super) budget: Option<u32>,
+    #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
+    pub(super) hold: Hold,
+}
+
+fn is_zero(hold: &Hold) -> bool {
+    *hold == Hold::default()
 }
 
 /// The process that opened or wrote a file.

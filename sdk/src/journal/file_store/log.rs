@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{Disk, DiskFile, OpenMode, io_error, random_name};
-use super::index::{Index, IndexEntry};
+use super::index::{Index, IndexEntry, LOG};
 use super::line::{self, FileInfo, Line, Parsed};
 use crate::journal::store::StoreError;
 
@@ -18,6 +18,7 @@ pub(super) const CHUNK: usize = 64 * 1024;
 /// How much is read at a time for a single line.
 const LINE_CHUNK: usize = 1024;
 
+/// The log and its index.
 #[derive(Debug)]
 pub(super) struct Log {
     disk: Arc<dyn Disk>,
@@ -143,15 +144,19 @@ impl Log {
 
     /// Adds a line that [`commit`](Self::commit) writes.
     pub(super) fn stage(&mut self, line: &Line) -> Result<(), StoreError> {
-        let line = line.to_bytes()?;
+        self.stage_text(&line.to_bytes()?);
+        Ok(())
+    }
+
+    /// Adds a line with its end.
+    pub(super) fn stage_text(&mut self, line: &[u8]) {
         if self.staged.is_empty() && self.follows_others {
             // If the end of the line before is not on the disk, this line is not a part of it.
             self.staged.push(b'\n');
         }
         let offset = self.end + length(&self.staged);
-        self.index.add(offset, Parsed::new(&line), &line);
-        self.staged.extend_from_slice(&line);
-        Ok(())
+        self.index.add(offset, Parsed::new(line), line);
+        self.staged.extend_from_slice(line);
     }
 
     /// Writes the staged lines, and flushes them to the disk.
@@ -186,34 +191,35 @@ impl Log {
         Ok(())
     }
 
-    /// Reads the lines of an intent, without their ends: those in the archive, and those in the log.
+    /// Reads the lines of an intent, without their ends.
     pub(super) fn lines(&mut self, entry: &IndexEntry) -> Result<Vec<Vec<u8>>, StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error| io_error("cannot read", &path, error)
+        };
+        if entry.file == LOG {
+            let mut lines = Vec::new();
+            for offset in self.index.offsets(entry) {
+                let line = self.line(offset).map_err(failed(&self.path))?;
+                let restored = match Parsed::new(&line) {
+                    Parsed::Line(line) => line.restored,
+                    _ => None,
+                };
+                match restored {
+                    Some(all) => lines.extend(all.iter().map(|it| it.get().as_bytes().to_vec())),
+                    None => lines.push(line),
+                }
+            }
+            return Ok(lines);
+        }
+        let path = archive_path(&self.path, entry.file);
+        let mut file = self.disk.open(&path, OpenMode::Existing).map_err(failed(&path))?;
         let mut lines = Vec::new();
-        if let Some((file, position)) = entry.archive {
-            let path = archive_path(&self.path, file);
-            let read = self.read_archive(&path, position, entry.number, &mut lines);
-            read.map_err(|error| io_error("cannot read", &path, error))?;
-        }
-        for offset in self.index.offsets(entry) {
-            let line = self.line(offset);
-            lines.push(line.map_err(|error| io_error("cannot read", &self.path, error))?);
-        }
-        Ok(lines)
-    }
-
-    fn read_archive(
-        &self,
-        path: &Path,
-        position: u64,
-        number: u64,
-        lines: &mut Vec<Vec<u8>>,
-    ) -> io::Result<()> {
-        let mut file = self.disk.open(path, OpenMode::Existing)?;
         let mut id: Option<String> = None;
-        read_lines(&mut *file, position, CHUNK, |_, text| {
+        read_lines(&mut *file, entry.position, CHUNK, |_, text| {
             // A damaged line may have lost its number.
             let is_of_intent = match line::field::<u64>(text, "number") {
-                Some(found) => found == number,
+                Some(number) => number == entry.number,
                 None => id.is_some() && line::field(text, "id") == id,
             };
             if is_of_intent {
@@ -221,8 +227,9 @@ impl Log {
                 lines.push(text.to_vec());
             }
             is_of_intent
-        })?;
-        Ok(())
+        })
+        .map_err(failed(&path))?;
+        Ok(lines)
     }
 
     fn line(&mut self, offset: u64) -> io::Result<Vec<u8>> {

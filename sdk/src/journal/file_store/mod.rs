@@ -1,5 +1,6 @@
 //! A store in files.
 
+mod compaction;
 mod disk;
 mod folder;
 mod index;
@@ -11,7 +12,7 @@ mod single_file;
 mod state;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Handle;
@@ -28,7 +29,6 @@ use super::store::{
 };
 use crate::call::clock;
 use crate::debug_fields::debug_fields;
-use crate::lock::lock;
 
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -192,7 +192,7 @@ impl FileStore {
         });
         let shared = &self.0.0;
         let is_first = {
-            let mut queue = lock(&shared.queue);
+            let mut queue = shared.queue();
             queue.jobs.push(job);
             !std::mem::replace(&mut queue.is_running, true)
         };
@@ -223,7 +223,7 @@ impl Worker {
     fn run(mut self) {
         loop {
             let jobs = {
-                let mut queue = lock(&self.shared.queue);
+                let mut queue = self.shared.queue();
                 if queue.jobs.is_empty() {
                     queue.is_running = false;
                     self.is_done = true;
@@ -231,7 +231,7 @@ impl Worker {
                 }
                 std::mem::take(&mut queue.jobs)
             };
-            lock(&self.shared.state).run(jobs);
+            self.shared.state().run(jobs);
         }
     }
 }
@@ -240,15 +240,25 @@ impl Drop for Worker {
     fn drop(&mut self) {
         if !self.is_done {
             // The runtime was shut down before the task has run.
-            *lock(&self.shared.queue) = JobQueue::default();
+            *self.shared.queue() = JobQueue::default();
         }
+    }
+}
+
+impl SharedLog {
+    fn queue(&self) -> MutexGuard<'_, JobQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, LogAccess> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for OpenStore {
     fn drop(&mut self) {
         // The task may run on for a moment, but this owner is gone.
-        lock(&self.0.state).close();
+        self.0.state().close();
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use super::index::IndexEntry;
+use super::index::{IndexEntry, LOG};
 use super::line::{self, Begin, Line, Parsed, RecordLine};
 use super::log::Log;
 use super::owners::Ownership;
@@ -23,7 +23,7 @@ pub(super) struct Session<'a> {
 
 impl Session<'_> {
     pub(super) fn begin(&mut self, new: &NewIntent) -> Result<Begun, StoreError> {
-        if let Some(entry) = self.log.index.get(new.id.as_str()).copied() {
+        if let Some(entry) = self.log.index.get(new.id.as_str()) {
             return Ok(Begun::Written(self.stored(&entry)?.begun_at));
         }
         if let Some(submission) = new.submission() {
@@ -63,7 +63,8 @@ impl Session<'_> {
     pub(super) fn append(&mut self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
         let entry = self.log.index.get(id.as_str());
         let entry = entry.ok_or_else(StoreError::not_found)?;
-        if !change.is_allowed(entry.phase, entry.belongs_to(self.ownership.name())) {
+        let is_own = self.log.index.owner(&entry) == Some(self.ownership.name());
+        if !change.is_allowed(entry.phase, is_own) {
             return Err(StoreError::not_owner());
         }
         let record = RecordLine {
@@ -74,8 +75,10 @@ impl Session<'_> {
             resource: change.resource.clone(),
             data: line::raw_json(&change.record)?,
         };
-        let line = Line::of_intent(entry.number, id.as_str());
-        self.log.stage(&Line { record: Some(record), ..line })
+        self.stage_of(
+            &entry,
+            Line { record: Some(record), ..Line::of_intent(entry.number, id.as_str()) },
+        )
     }
 
     pub(super) fn get(
@@ -86,14 +89,14 @@ impl Session<'_> {
     }
 
     pub(super) fn claim(&mut self, id: &IntentId) -> Result<Option<StoredIntent>, StoreError> {
-        let Some(entry) = self.log.index.get(id.as_str()).copied() else { return Ok(None) };
+        let Some(entry) = self.log.index.get(id.as_str()) else { return Ok(None) };
         let mut intent = self.stored(&entry)?;
         if intent.owner == Owner::Gone {
             let claim = Line {
                 claim: Some(self.ownership.name().to_owned()),
                 ..Line::of_intent(entry.number, id.as_str())
             };
-            self.log.stage(&claim)?;
+            self.stage_of(&entry, claim)?;
             intent.owner = Owner::This;
         }
         Ok(Some(intent))
@@ -128,7 +131,7 @@ impl Session<'_> {
     }
 
     pub(super) fn purge(&mut self, older_than: SystemTime) -> Result<u64, StoreError> {
-        let entries = self.log.index.entries().iter();
+        let entries = self.log.index.after(0).iter();
         let numbers: Vec<_> = entries
             .filter(|entry| {
                 let is_older = to_time(entry.last_at) < older_than;
@@ -150,6 +153,24 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Stages a line of an intent, which comes back from the archive if it is there.
+    fn stage_of(&mut self, entry: &IndexEntry, line: Line) -> Result<(), StoreError> {
+        if entry.file != LOG {
+            let lines = self.log.lines(entry)?;
+            let lines = lines.iter().map(|text| match std::str::from_utf8(text) {
+                Ok(text) => line::raw_json(text),
+                Err(error) => Err(StoreError::failed("a line is not text", error)),
+            });
+            self.log.stage(&Line {
+                number: line.number,
+                id: line.id.clone(),
+                restored: Some(lines.collect::<Result<_, _>>()?),
+                ..Line::new()
+            })?;
+        }
+        self.log.stage(&line)
+    }
+
     /// Returns the intents of a submission by ascending generation, with their phases and whether they
     /// were ever accepted.
     fn of_submission(
@@ -168,62 +189,88 @@ impl Session<'_> {
         Ok(intents)
     }
 
-    /// Reads an intent. What can be found of a first line that cannot be read is taken from its text.
     fn stored(&mut self, entry: &IndexEntry) -> Result<StoredIntent, StoreError> {
-        let lines = self.log.lines(entry)?;
-        let first = lines.first().ok_or_else(|| {
+        let mut intent = None;
+        let mut records = Vec::new();
+        let mut owner = String::new();
+        for text in self.log.lines(entry)? {
+            match Parsed::new(&text) {
+                Parsed::Line(line) => {
+                    if let Some(begin) = line.begin {
+                        owner.clone_from(&begin.owner);
+                        intent = Some(new_stored(line.id.unwrap_or_default(), *begin));
+                    } else if let Some(record) = line.record {
+                        records.push(StoredRecord {
+                            record: record.data.get().to_owned(),
+                            at: record.at.into(),
+                        });
+                    } else if let Some(claimant) = line.claim {
+                        owner = claimant;
+                    }
+                }
+                Parsed::OtherVersion | Parsed::Invalid => {
+                    intent = intent.or_else(|| Some(unknown_intent(&text)));
+                    records.push(StoredRecord {
+                        record: String::from_utf8_lossy(&text).into_owned(),
+                        at: line::field::<Timestamp>(&text, "at").unwrap_or_default().into(),
+                    });
+                }
+            }
+        }
+        let intent = intent.ok_or_else(|| {
             StoreError::message("the journal's archive does not have one of its intents")
         })?;
-        let time_in = |text: &[u8]| line::field::<Timestamp>(text, "at").unwrap_or_default().into();
-        let (namespace, account, submission_id) = match line::submission(first) {
-            Some(it) => (it.namespace, it.account, Some(it.submission_id)),
-            None => Default::default(),
-        };
-        let mut intent = StoredIntent {
-            id: IntentId::new(line::field::<String>(first, "id").unwrap_or_default()),
-            namespace,
-            account,
-            submission_id,
-            generation: line::field(first, "generation").unwrap_or(1),
-            facts: String::new(),
-            records: Vec::new(),
-            begun_at: time_in(first),
-            read_at: now().into(),
+        Ok(StoredIntent {
+            records,
             phase: entry.phase,
-            owner: Owner::Gone,
+            owner: self.ownership.of(&owner)?,
             budget: self.log.index.budget_name(entry).map(str::to_owned),
             hold: entry.hold,
-        };
-        let mut owner = String::new();
-        for text in &lines {
-            let (record, at) = match Parsed::new(text) {
-                Parsed::Line(line) => match *line {
-                    Line { begin: Some(begin), .. } => {
-                        (intent.namespace, intent.account) = (begin.namespace, begin.account);
-                        intent.submission_id = begin.submission;
-                        intent.generation = begin.generation;
-                        intent.begun_at = begin.at.into();
-                        intent.facts = begin.facts.get().to_owned();
-                        owner = begin.owner;
-                        continue;
-                    }
-                    Line { claim: Some(claimant), .. } => {
-                        owner = claimant;
-                        continue;
-                    }
-                    Line { record: Some(record), .. } => {
-                        (record.data.get().to_owned(), record.at.into())
-                    }
-                    _ => continue,
-                },
-                Parsed::OtherVersion | Parsed::Invalid => {
-                    (String::from_utf8_lossy(text).into_owned(), time_in(text))
-                }
-            };
-            intent.records.push(StoredRecord { record, at });
-        }
-        intent.owner = self.ownership.of(&owner)?;
-        Ok(intent)
+            read_at: now().into(),
+            ..intent
+        })
+    }
+}
+
+fn new_stored(id: String, begin: Begin) -> StoredIntent {
+    StoredIntent {
+        id: IntentId::new(id),
+        namespace: begin.namespace,
+        account: begin.account,
+        submission_id: begin.submission,
+        generation: begin.generation,
+        facts: begin.facts.get().to_owned(),
+        records: Vec::new(),
+        begun_at: begin.at.into(),
+        read_at: SystemTime::UNIX_EPOCH,
+        phase: Phase::Open,
+        owner: Owner::Gone,
+        budget: None,
+        hold: Default::default(),
+    }
+}
+
+/// Returns what can be found of an intent whose first line cannot be read.
+fn unknown_intent(text: &[u8]) -> StoredIntent {
+    let submission = line::submission(text);
+    let (namespace, account, submission_id) = match submission {
+        Some(it) => (it.namespace, it.account, Some(it.submission_id)),
+        None => Default::default(),
+    };
+    StoredIntent {
+        id: IntentId::new(line::field::<String>(text, "id").unwrap_or_default()),
+        namespace,
+        account,
+        submission_id,
+        generation: line::field(text, "generation").unwrap_or(1),
+        facts: String::new(),
+        records: Vec::new(),
+        begun_at: line::field::<Timestamp>(text, "at").unwrap_or_default().into(),
+        read_at: SystemTime::UNIX_EPOCH,
+        phase: Phase::Open,
+        owner: Owner::Gone,
+        budget: None,
+        hold: Default::default(),
     }
 }
 

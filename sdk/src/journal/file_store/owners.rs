@@ -59,6 +59,7 @@ impl Ownership {
         &self.name
     }
 
+    /// Returns who the owner of that name is.
     pub(super) fn of(&self, name: &str) -> Result<Owner, StoreError> {
         if name == self.name {
             return Ok(Owner::This);

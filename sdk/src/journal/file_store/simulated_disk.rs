@@ -109,6 +109,7 @@ impl SimulatedDisk {
         self.state().flushes
     }
 
+    /// Returns the content of a file.
     pub(in crate::journal) fn content(&self, path: &Path) -> Vec<u8> {
         let state = self.state();
         let file = state.names.get(path);

@@ -11,6 +11,7 @@ use crate::journal::store::StoreError;
 /// How the first line begins.
 const HEADER_START: &[u8; 22] = br#"{"v":1,"journal":"svc""#;
 
+/// Opens the file, and creates it if it does not exist.
 pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Log, StoreError> {
     let failed = |error| io_error("cannot open", path, error);
     let mut file = disk.open(path, OpenMode::OrCreate).map_err(failed)?;
@@ -72,6 +73,7 @@ pub(super) fn open_to_read(disk: Arc<dyn Disk>, path: &Path) -> Result<Log, Stor
     Log::load(disk, path.to_owned(), file)
 }
 
+/// Calls a function with each note in a file.
 pub(super) fn read_notes(
     disk: &dyn Disk,
     path: &Path,

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::compaction::{self, MIN_ENDED};
 use super::disk::DiskFile;
-use super::folder::{Folder, MIN_ENDED, is_worth_compacting};
+use super::folder::Folder;
 use super::log::Log;
 use super::operations::Session;
 use super::owners::Ownership;
@@ -101,7 +102,7 @@ impl LogAccess {
                 let mut log = folder.refresh(self.log.take())?;
                 if self.broken.as_deref() == Some(log.path()) {
                     // What could not be flushed once may be shown without being on the disk.
-                    log = folder.compact(log)?;
+                    log = compaction::compact(folder, log)?;
                 }
                 self.broken = None;
                 Ok((Some(lock), log))
@@ -126,11 +127,11 @@ impl LogAccess {
             return Some(log);
         }
         self.compaction_check = next_check;
-        if !is_worth_compacting(&log) {
+        if !compaction::is_worth(&log) {
             return Some(log);
         }
         // If it fails, the log remains.
-        let compacted = folder.compact(log).ok()?;
+        let compacted = compaction::compact(folder, log).ok()?;
         self.compaction_check = compacted.index.line_count() + MIN_ENDED;
         Some(compacted)
     }

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::simulated_disk::{Faults, SimulatedDisk};
 use super::*;
 use crate::journal::store::{Owner, Phase, StoredIntent};
-use crate::journal::testing::{StoreSource, intent, run_concurrent_calls, run_random_operations};
+use crate::journal::testing::{StoreSource, run_concurrent_calls, run_random_operations};
 
 impl StoreSource for tempfile::TempDir {
     type Store = FileStore;
@@ -23,7 +23,16 @@ impl StoreSource for tempfile::TempDir {
 }
 
 fn new_intent(number: u32) -> NewIntent {
-    intent(number, &format!("order-{number}"))
+    NewIntent {
+        id: IntentId::new(format!("{number:032x}")),
+        namespace: "shop".to_owned(),
+        account: String::new(),
+        submission_id: Some(format!("order-{number}")),
+        generation: 1,
+        is_permanent: false,
+        facts: "{}".to_owned(),
+        reservation: None,
+    }
 }
 
 async fn end(store: &FileStore, number: u32, phase: Phase) {
