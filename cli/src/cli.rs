@@ -162,7 +162,8 @@ pub(crate) fn full_command_line() -> clap::Command {
     root
 }
 
-/// Such a command waits for or downloads what was submitted before, or is a batch.
+/// Returns whether a command goes on when the service is not there: it waits for or downloads what was
+/// submitted before, or is a batch.
 pub(crate) fn waits_for_service(matches: &ArgMatches) -> bool {
     let group = matches.subcommand();
     let verb = group.and_then(|(_, matches)| matches.subcommand_name());

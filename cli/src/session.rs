@@ -129,7 +129,8 @@ impl Session {
         self.global.sandbox
     }
 
-    /// Takes the open surface, unless another is requested or only the other one has a URL.
+    /// Takes the open surface, unless another is requested or only the other one has a URL. A missing API key
+    /// does not change the surface.
     pub(crate) fn surface(&self, requested: Option<SurfaceChoice>) -> Result<SurfaceChoice> {
         match requested {
             Some(surface) => Ok(surface),

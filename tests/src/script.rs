@@ -23,8 +23,9 @@
 //! `advance N` moves the clock, `ledger ID = …` lists all entries of a job, run or top-up, `available N`
 //! is the balance, below 7.5 USD, and `restore` restores the state that the mock has.
 //!
-//! `later NAME REQUEST` sends a request and goes on when the mock has received it, `pending NAME` says that
-//! its response has not come, and `reply NAME =>` waits for it and has conditions on it. `raw "…" => 200`
+//! `later NAME REQUEST` sends a request and goes on when the mock has received it (a control request, which
+//! is in no journal: after a millisecond, so that `pending` has to follow), `pending NAME` says that its
+//! response has not come, and `reply NAME =>` waits for it and has conditions on it. `raw "…" => 200`
 //! sends bytes over a connection of their own to the open surface; `rejected` is a status 4xx or no response.
 //!
 //! With a receiver of webhooks, `replies` sets its replies (statuses, `429:retry-after=5`, `close`, `hang`),
@@ -265,7 +266,7 @@ impl Requests<'_> {
     async fn send_later(&self, name: &str, request: String) {
         let known = self.mock.journal(0).await.len();
         let mock = self.mock.clone();
-        // Control requests are not in the journal.
+        // Control requests are not in the journal: whether they were received is not known.
         let is_logged = !request.trim_start().starts_with("control");
         let sent = async move { send(&mock, &split(&request, ' '), true).await };
         self.later.borrow_mut().insert(name.to_owned(), tokio::spawn(sent));
@@ -353,7 +354,9 @@ fn fixture_difference(actual: &Value, name: &str) -> Option<String> {
     let path = format!("{}/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let expected = parse(&text)["response"]["body"]["data"].take();
-    let (actual, expected) = (actual.as_object()?, expected.as_object()?);
+    let (Some(actual), Some(expected)) = (actual.as_object(), expected.as_object()) else {
+        return Some("not an object".to_owned());
+    };
     let differs = |name: &&String| match (actual.get(*name), expected.get(*name)) {
         (Some(Value::Null), Some(_)) | (Some(_), Some(Value::Null)) => false,
         (Some(one), Some(other)) => discriminant(one) != discriminant(other),

@@ -14,7 +14,8 @@ use svc_sdk::contract::{NextAction, Operation};
 use crate::error::{ClientCode, Exit, KeptFlags, SuggestedCommand, Suggestion};
 use crate::resource::{Outcome, ResourceId, noun_of_id};
 
-/// The session, which knows the configuration, adds the hints.
+/// What the configuration may have to do with a failure. The session, which knows the configuration, adds the
+/// hints for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetupProblem {
     KeyRejected,

@@ -20,7 +20,8 @@ use crate::webhook::Target;
 pub(super) const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 /// The service retries for some hours, and a user may redeliver later.
 pub(super) const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Another listener takes over the events of one that was killed, within 15 s.
+/// How long the events of a listener that was killed are kept for it. Another one polls for them, and so takes
+/// them over within 15 s.
 const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 const MAX_CONCURRENT: usize = 8;

@@ -72,7 +72,8 @@ impl Keys {
         &self.source
     }
 
-    /// For a delivery that names the secret of `svc webhook trigger`, or none, and fits it.
+    /// For a delivery that names the secret of `svc webhook trigger`, or that names none and is signed with
+    /// it. Only the latter is verified here.
     fn trigger_receiver(&self, headers: &HeaderMap, body: &[u8]) -> Option<WebhookReceiver> {
         let keys = KeySet::from_file(self.trigger_file.as_ref()?).ok()?;
         let fingerprint = keys.newest().fingerprint().to_string();

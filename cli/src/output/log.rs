@@ -97,7 +97,8 @@ struct Logger {
 }
 
 impl Logger {
-    /// A progress bar says itself that a person waits.
+    /// Whether this is the first retry for which a person at a terminal waits noticeably. With a progress bar,
+    /// none is: the bar says so itself.
     fn is_first_noticed_retry(&self, line: &LogLine) -> bool {
         line.metadata.target() == RETRY
             && line.delay().is_some_and(|delay| delay >= MIN_NOTED_PAUSE)

@@ -166,6 +166,7 @@ impl Secrets {
         &self.keys
     }
 
+    /// A tolerance of zero accepts timestamps of any age.
     pub(crate) fn verifier(&self, tolerance: Duration) -> Verifier {
         let verifier = Verifier::new(self.keys.clone());
         match tolerance {

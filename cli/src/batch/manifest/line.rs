@@ -117,7 +117,8 @@ fn json_problem(error: &serde_json::Error) -> String {
     }
 }
 
-/// Those without a path segment. A top-up is paid for at its checkout page, and left out.
+/// The operations that submit a job or a run, and whose path has no placeholder. A top-up is paid for at its
+/// checkout page, and left out.
 pub(crate) fn operations() -> impl Iterator<Item = Operation> {
     let is_submit = |it: &Operation| {
         it.retry().sends_idempotency_key()

@@ -118,7 +118,8 @@ async fn listen_on(session: &Session, args: Listen) -> Result {
     listen(session, options, keys).await
 }
 
-/// Without configured secrets, returns those of the service, and its client for later rotations.
+/// Without configured secrets, returns those of the service, and its client for later rotations. Without the
+/// service's API key, only the local events of `svc webhook trigger` are accepted.
 async fn secrets(
     session: &Session,
     args: &SecretArgs,

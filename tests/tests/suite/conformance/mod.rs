@@ -6,6 +6,7 @@
 mod concurrent;
 mod document;
 mod error_faults;
+mod queues;
 mod real_clock;
 mod schemas;
 mod speed;
