@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 pub use self::builder::ClientBuilder;
 use crate::call::Core;
-use crate::call::credentials::{ApiKey, Credentials};
+use crate::call::api_key::ApiKey;
+use crate::call::credentials::Credentials;
 use crate::error::Result;
 use crate::surface::ClientSurface;
 use crate::transport::Transport;

@@ -123,7 +123,8 @@ pub mod transport;
 
 #[cfg(feature = "client")]
 pub use self::{
-    call::credentials::{ApiKey, KeyFuture, KeyProvider, KeyProviderError},
+    call::api_key::ApiKey,
+    call::key_provider::{KeyFuture, KeyProvider, KeyProviderError},
     call::retry::RetryPolicy,
     call::{Call, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response},
     client::{Client, ClientBuilder},

@@ -17,6 +17,7 @@ mod requests;
 mod runner;
 mod setup;
 mod source;
+mod spent;
 mod status;
 mod summary;
 

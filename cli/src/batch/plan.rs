@@ -8,7 +8,7 @@ use svc_sdk::types::Usd;
 use super::journal::{Quota, Record, Records, Status, hash_id};
 use super::manifest::{Line, Manifest};
 use super::options::BatchOptions;
-use super::summary::Spent;
+use super::spent::Spent;
 use crate::args::SurfaceChoice;
 use crate::download::without_media_extension;
 use crate::error::{Failure, Result, Suggestion};

@@ -7,7 +7,8 @@ use svc_sdk::types::Usd;
 use tokio::time::Instant;
 
 use super::journal::Status;
-use super::summary::{Spent, Summary};
+use super::spent::Spent;
+use super::summary::Summary;
 use crate::clock;
 use crate::output::Printer;
 use crate::output::values::money;

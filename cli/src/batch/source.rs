@@ -13,7 +13,7 @@ use super::journal::{ACCOUNT, Status};
 use super::manifest::{Line, Manifest};
 use super::plan::{Index, Item, NextStep, file_stem};
 use super::requests::{Clients, Followed};
-use super::summary::Spent;
+use super::spent::Spent;
 use crate::download::without_media_extension;
 use crate::error::{Failure, Result};
 

@@ -11,7 +11,8 @@ use super::journal::{
     self, BUDGET, ItemEnd, ItemResult, Journal, Note, Record, Status, Stored, status_words,
 };
 use super::report::{Reasons, item_json, print_items};
-use super::summary::{FIND_LIMIT, Spent, left_alone, retried};
+use super::spent::Spent;
+use super::summary::{FIND_LIMIT, left_alone, retried};
 use crate::args::SurfaceChoice;
 use crate::error::{Failure, Result, Suggestion};
 use crate::output::Table;

@@ -1,12 +1,9 @@
 //! The end of a batch: its counts, its exit code, and what to do next.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::iter::Sum;
 
 use serde_json::json;
 use svc_sdk::journal::Entry;
-use svc_sdk::types::Usd;
 
 use super::journal::{
     DOWNLOAD_FAILED, ItemResult, Record, Status, has_unknown_status, status_words,
@@ -14,8 +11,8 @@ use super::journal::{
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::Index;
+use super::spent::Spent;
 use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
-use crate::output::values::money;
 use crate::session::Session;
 use crate::text::counted;
 
@@ -336,55 +333,4 @@ fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
 pub(super) enum Cause {
     Status(Status),
     MissingFiles,
-}
-
-/// What was spent, as far as that is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Spent {
-    pub(super) usd: Usd,
-    /// The number of submissions whose cost is not known.
-    unknown: u32,
-}
-
-impl Spent {
-    /// Returns the amount, unless nothing of it is known.
-    pub(super) fn known(self) -> Option<Usd> {
-        (self.usd != Usd::ZERO || self.unknown == 0).then_some(self.usd)
-    }
-
-    /// Puts what is known now of a submission in the place of what was known before.
-    pub(super) fn replace(&mut self, before: Self, now: Self) {
-        let usd = self.usd.checked_add(now.usd).and_then(|usd| usd.checked_sub(before.usd));
-        self.usd = usd.unwrap_or(self.usd);
-        self.unknown = self.unknown.saturating_add(now.unknown).saturating_sub(before.unknown);
-    }
-}
-
-impl From<Option<Usd>> for Spent {
-    fn from(cost: Option<Usd>) -> Self {
-        Self { usd: cost.unwrap_or_default(), unknown: u32::from(cost.is_none()) }
-    }
-}
-
-impl Sum for Spent {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        let mut sum = Self::default();
-        all.for_each(|spent| sum.replace(Self::default(), spent));
-        sum
-    }
-}
-
-/// `$0.15`, or `$0.15 and an unknown amount for 2 items`.
-impl fmt::Display for Spent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(usd) = self.known() {
-            f.write_str(&money(usd))?;
-        }
-        if self.unknown > 0 {
-            let and = if self.known().is_some() { " and " } else { "" };
-            let items = counted(usize::try_from(self.unknown).unwrap_or_default(), "item");
-            write!(f, "{and}an unknown amount for {items}")?;
-        }
-        Ok(())
-    }
 }

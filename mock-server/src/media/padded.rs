@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::Names;
-use super::{Spec, music, render};
+use super::{music, video};
 
 /// The types of files that can be padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +17,9 @@ pub(crate) enum PaddedType {
     /// A file of any other type, which consists of zeros.
     Other,
 }
+
+/// The value of `Content-Type`, the extension of file names, and the media type of artifacts.
+pub(super) struct Names(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
 impl PaddedType {
     /// Returns the type of files of a media type.
@@ -116,8 +118,7 @@ fn jpeg(size: usize) -> Vec<u8> {
 
 /// Pads a video by a box that readers skip.
 fn mp4(size: usize) -> Vec<u8> {
-    let spec = Spec::Video { width: 64, height: 48, duration_ms: 200, with_audio: false, seed: 1 };
-    let mut file = render(&spec);
+    let mut file = video::mp4(64, 48, 200, false, 1);
     let rest = size.saturating_sub(file.len());
     if let Ok(length) = u32::try_from(rest)
         && rest >= 8

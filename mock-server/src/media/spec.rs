@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::padded::{self, PaddedType};
+use super::padded::{self, Names, PaddedType};
 use super::{captions, image, music, rendered, video};
 
 /// A part of every entity tag that must be raised when a renderer's output changes.
@@ -54,9 +54,6 @@ pub(crate) enum Spec {
     /// A file of an exact size.
     Padded { padded: PaddedType, bytes: u64 },
 }
-
-/// The value of `Content-Type`, the extension of file names, and the media type of artifacts.
-pub(super) struct Names(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
 impl Spec {
     fn names(&self) -> Names {

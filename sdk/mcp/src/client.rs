@@ -19,13 +19,11 @@ use svc_sdk::types::{IdempotencyKey, InvalidField};
 use svc_sdk::{ApiKey, developer};
 
 use crate::error::McpError;
-use crate::tool::{Tool, ToolCache, ToolResult};
+use crate::tool::{KEY_ARGUMENT, Tool, ToolCache, ToolResult};
 use crate::transport::McpTransport;
 
 const URL_VARIABLE: &str = "SVC_MCP_URL";
 const API_KEY_VARIABLE: &str = "SVC_DEVELOPER_API_KEY";
-/// The argument by which the service recognizes a repeated call.
-pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// A connected client of the MCP endpoint.
 ///

@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 use svc_sdk::journal::{Journal, JournalError, Reuse};
 use svc_sdk::message::{self, MessageIntent, MessageStart, MessageSubmission};
 
-use crate::client::{KEY_ARGUMENT, McpClient, chosen_key, into_object};
+use crate::client::{McpClient, chosen_key, into_object};
 use crate::error::McpError;
-use crate::tool::{Tool, ToolResult};
+use crate::tool::{KEY_ARGUMENT, Tool, ToolResult};
 
 /// How many times another process may take a call over before it is an error.
 const MAX_TAKEOVERS: u32 = 10;

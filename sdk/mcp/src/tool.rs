@@ -10,8 +10,10 @@ use svc_sdk::journal::{IntentId, ResourceKind};
 use svc_sdk::message::{MessageIntent, MessageReceipt};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use crate::client::KEY_ARGUMENT;
 use crate::error::{McpError, ToolError};
+
+/// The argument by which the service recognizes a repeated call.
+pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// A tool of the MCP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,14 +1,10 @@
 //! Fields of responses that the mock server sends, and for which the SDK's types have no field of their own
 //! (they are in `extra`). The specification does not name them.
 
-use serde_json::{Map, Value, json};
-
-use crate::schemas::COMPONENTS;
-
 /// The fields: the component, the name, the type and the description. A type is the name of a component, that of
 /// a JSON type, `date-time`, `uri`, or one of these in a list (`[string]`) or with null (`string?`).
 #[rustfmt::skip]
-const FIELDS: &[(&str, &str, &str, &str)] = &[
+pub(crate) const FIELDS: &[(&str, &str, &str, &str)] = &[
     ("Avatar", "status", "string", "The status of the avatar, for example `completed`."),
     ("Avatar", "job_id", "string", "The job that creates the avatar."),
     ("Avatar", "first_party", "boolean", "Whether the avatar belongs to the first-party catalog."),
@@ -50,36 +46,6 @@ const FIELDS: &[(&str, &str, &str, &str)] = &[
     ("VideoCaptions", "language", "string?", "The language of the captions."),
     ("Workspace", "kind", "string", "Whether the workspace is `personal` or that of a `team`."),
 ];
-
-/// Adds the fields of a component to its schema.
-pub(crate) fn add(component: &str, schema: &mut Map<String, Value>) {
-    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
-    for (_, name, kind, description) in FIELDS.iter().filter(|(known, ..)| *known == component) {
-        let mut field = schema_of(kind);
-        if let Some(field) = field.as_object_mut() {
-            field.insert("description".to_owned(), json!(description));
-            field.insert("x-assumed".to_owned(), true.into());
-        }
-        properties.entry(*name).or_insert(field);
-    }
-}
-
-fn schema_of(kind: &str) -> Value {
-    if let Some(item) = kind.strip_prefix('[').and_then(|kind| kind.strip_suffix(']')) {
-        return json!({"type": "array", "items": schema_of(item)});
-    }
-    match (kind.strip_suffix('?'), kind) {
-        (Some(kind), _) => match schema_of(kind) {
-            schema if schema.get("$ref").is_some() => json!({"anyOf": [schema, {"type": "null"}]}),
-            schema => json!({"type": [schema.get("type"), "null"]}),
-        },
-        (None, "date-time" | "uri") => json!({"type": "string", "format": kind}),
-        (None, kind) if kind.starts_with(|c: char| c.is_ascii_uppercase()) => {
-            json!({"$ref": format!("{COMPONENTS}{kind}")})
-        }
-        (None, kind) => json!({"type": kind}),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::doc_comments::{self, AssumedParts};
 use crate::{assumed_fields, bounds, open_sets, rules};
@@ -33,11 +33,43 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
             rules::add(name, fields);
         } else {
             refine_response(name, fields);
-            assumed_fields::add(name, fields);
+            add_assumed_fields(name, fields);
         }
         annotate(fields);
     }
     set_estimate_input(components);
+}
+
+/// Adds the assumed fields of a component to its schema.
+fn add_assumed_fields(component: &str, schema: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (_, name, kind, description) in
+        assumed_fields::FIELDS.iter().filter(|(known, ..)| *known == component)
+    {
+        let mut field = assumed_schema(kind);
+        if let Some(field) = field.as_object_mut() {
+            field.insert("description".to_owned(), json!(description));
+            field.insert("x-assumed".to_owned(), true.into());
+        }
+        properties.entry(*name).or_insert(field);
+    }
+}
+
+fn assumed_schema(kind: &str) -> Value {
+    if let Some(item) = kind.strip_prefix('[').and_then(|kind| kind.strip_suffix(']')) {
+        return json!({"type": "array", "items": assumed_schema(item)});
+    }
+    match (kind.strip_suffix('?'), kind) {
+        (Some(kind), _) => match assumed_schema(kind) {
+            schema if schema.get("$ref").is_some() => json!({"anyOf": [schema, {"type": "null"}]}),
+            schema => json!({"type": [schema.get("type"), "null"]}),
+        },
+        (None, "date-time" | "uri") => json!({"type": "string", "format": kind}),
+        (None, kind) if kind.starts_with(|c: char| c.is_ascii_uppercase()) => {
+            json!({"$ref": format!("{COMPONENTS}{kind}")})
+        }
+        (None, kind) => json!({"type": kind}),
+    }
 }
 
 /// Says what the `input` of an estimate has: the fields of the generate requests, but for the model.

@@ -3,21 +3,25 @@
 //! The decisions are pure: [`retry`] and [`rate_limit`] do no I/O. [`core`] is the loop
 //! that carries them out. Waiting for a job lives in [`polling`](crate::polling).
 
+pub(crate) mod api_key;
 pub(crate) mod base_url;
 pub(crate) mod clock;
 pub(crate) mod connections;
 pub(crate) mod core;
 pub(crate) mod credentials;
 pub(crate) mod deadline;
+pub(crate) mod estimate_cache;
 pub(crate) mod job_search;
 pub(crate) mod json;
+pub(crate) mod key_provider;
 pub(crate) mod options;
 mod page;
-pub(crate) mod price;
+mod price;
 mod progress;
 pub(crate) mod random;
 pub(crate) mod rate_limit;
 mod raw_request;
+pub(crate) mod raw_response;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod retry;
@@ -39,9 +43,10 @@ pub use self::page::{Items, Pages};
 pub use self::progress::CallWithResponse;
 use self::progress::{CallState, already_ended};
 pub use self::rate_limit::RateLimit;
+pub use self::raw_response::RawResponse;
 pub use self::request::Request;
 use self::request::parse_header;
-pub use self::response::{RawResponse, Response};
+pub use self::response::Response;
 pub(crate) use self::submit::DecodeContext;
 use self::submit::{Decoder, JournaledSubmit, SubmitFunctions};
 use crate::contract::Operation;

@@ -1,90 +1,18 @@
-//! Responses as they were received, and their decoding.
+//! Decoding of responses.
 
-use std::fmt;
 use std::time::SystemTime;
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::json::quote_long_decimals;
 use super::rate_limit::RateLimit;
+use super::raw_response::{RawResponse, request_id};
 use super::{clock, retry};
 use crate::error::{Error, Kind, Result};
-use crate::observe::redact::body_without_key;
 use crate::types::{ErrorBody, Page, RequestId};
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-svc-request-id");
-
-/// A response as it was received, of whatever status.
-///
-/// `Debug` leaves the body out, as it may hold a secret.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct RawResponse {
-    /// The HTTP status code.
-    pub status: u16,
-    /// The headers.
-    pub headers: HeaderMap,
-    /// The body.
-    pub body: Bytes,
-}
-
-impl RawResponse {
-    #[doc(hidden)]
-    #[must_use]
-    pub fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
-        Self { status, headers, body }
-    }
-
-    /// Returns whether the status is a success (2xx).
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// Returns the response without the key of an `Authorization` header, or `None` if the body does
-    /// not contain it.
-    pub(crate) fn without_key(&self, key: &HeaderValue) -> Option<Self> {
-        let body = body_without_key(&self.body, key)?;
-        let headers = self.headers.clone();
-        Some(Self::new(self.status, headers, body.into()))
-    }
-
-    /// Returns the request's id, to be given to the service's support.
-    #[must_use]
-    pub fn request_id(&self) -> Option<RequestId> {
-        request_id(&self.headers)
-    }
-
-    /// Returns what is left of the key's request budget, if the response says so.
-    #[must_use]
-    pub fn rate_limit(&self) -> Option<RateLimit> {
-        RateLimit::from_headers(&self.headers)
-    }
-
-    /// Returns the header of that name, if there is one and it is text.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
-impl fmt::Debug for RawResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawResponse")
-            .field("status", &self.status)
-            .field("request_id", &self.request_id())
-            .field("bytes", &self.body.len())
-            .finish_non_exhaustive()
-    }
-}
-
-pub(crate) fn request_id(headers: &HeaderMap) -> Option<RequestId> {
-    Some(headers.get(REQUEST_ID)?.to_str().ok()?.into())
-}
 
 /// The number of bytes of a body that an error shows.
 const MAX_SNIPPET_BYTES: usize = 512;
@@ -245,6 +173,8 @@ pub(crate) fn snippet(body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
     use crate::types::Job;
 

@@ -8,11 +8,13 @@ use http::header::{HeaderMap, HeaderValue, USER_AGENT};
 use tokio::sync::Semaphore;
 
 use super::Client;
+use crate::call::api_key::ApiKey;
 use crate::call::base_url::{BaseUrl, HttpHosts};
 use crate::call::clock;
 use crate::call::connections::Connections;
-use crate::call::credentials::{ApiKey, Credentials, KeyProvider};
-use crate::call::price::EstimateCache;
+use crate::call::credentials::Credentials;
+use crate::call::estimate_cache::EstimateCache;
+use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
 use crate::call::request::parse_header;
 use crate::call::retry::{RetryBudget, RetryPolicy};

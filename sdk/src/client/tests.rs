@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::call::clock;
-use crate::call::credentials::KeyProviderError;
+use crate::call::key_provider::KeyProviderError;
 use crate::error::ErrorKind;
 use crate::surface::{Developer, Open};
 use crate::transport::MAX_IN_FLIGHT;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::Result;
 use crate::types::ArtifactId;
 
 /// The progress of the download of one artifact.
@@ -125,7 +124,10 @@ impl Reporter {
     }
 
     /// Reports how the download of a file has ended, and returns it.
-    pub(super) fn end(&self, result: Result<DownloadedFile>) -> Result<DownloadedFile> {
+    pub(super) fn end<E: fmt::Display>(
+        &self,
+        result: Result<DownloadedFile, E>,
+    ) -> Result<DownloadedFile, E> {
         match &result {
             Ok(file) => self.report(DownloadEvent::Finished { bytes: file.bytes }),
             Err(error) => self.failed(error),

@@ -2,7 +2,7 @@
 
 use super::display::is_web_page;
 use super::{Error, Kind, ResourceRef};
-use crate::call::RawResponse;
+use crate::call::raw_response::RawResponse;
 use crate::contract::{Operation, RetryClass};
 use crate::types::{IdempotencyKey, RequestId};
 

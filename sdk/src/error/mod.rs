@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::kind::ErrorKind;
-use crate::call::RawResponse;
-use crate::call::credentials::KeyProviderError;
+use crate::call::key_provider::KeyProviderError;
+use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::progress::DownloadedFile;
 use crate::journal::error::JournalError;

@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::decision::UndecidedReason;
-use super::error::{JournalError, Undecided};
+use super::error::{JournalError, Undecided, UndecidedReason};
 use super::record::{Ended, Facts, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::settlement::{EarlierAttempts, Settlement, settle};
 use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError, may_succeed_later};

@@ -1,9 +1,11 @@
 //! The decision about a submission whose entries were read: send, send again, return or refuse. No I/O.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::record::Intent;
-use super::start::JournaledRequest;
+use super::error::UndecidedReason;
+use super::fingerprint::Fingerprint;
+use super::record::{Facts, Intent};
 use super::store::Phase;
 
 /// What to do about a submission whose request was accepted before.
@@ -25,25 +27,18 @@ pub enum Reuse {
     ContinueAbandoned,
 }
 
-/// Why a submit has no receipt, and what to do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum UndecidedReason {
-    /// Sending the request again with the same key finds out, and cannot pay twice. With a submission
-    /// id, make the same call. Without one, pass the entry's key to
-    /// [`Call::idempotency_key`](crate::Call::idempotency_key): a call without it is a new submit.
-    CallAgain,
-    /// The service does not document that it recognizes the idempotency key.
-    KeyNotDocumented,
-    /// The service may have forgotten the idempotency key.
-    KeyExpired,
-    /// The service accepted the request and charged it, with a response that has no readable id.
-    AcceptedWithoutId,
-    /// The journal was written by a newer version.
-    NewerVersion,
-    /// It was acknowledged, or recorded as ended, before its receipt was known. Under this submission id it is
-    /// not sent any more.
-    Closed,
+/// A submit as the journal sees it.
+#[derive(Debug)]
+pub(crate) struct JournaledRequest {
+    pub(crate) submission_id: Option<String>,
+    pub(crate) reuse: Reuse,
+    /// The label of the account, empty if the client has none.
+    pub(crate) account: Arc<str>,
+    /// What is known before it is begun. Its key is a fresh one, or the one that the caller chose.
+    pub(crate) facts: Facts,
+    pub(crate) fingerprint: Fingerprint,
+    /// Whether it creates a job, whose metadata can have the key.
+    pub(crate) is_job: bool,
 }
 
 #[derive(Debug)]

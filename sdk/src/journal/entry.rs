@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 
 use super::active_intent::{captured, change, released, reserved};
-use super::decision::{UndecidedReason, undecided_reason};
+use super::decision::undecided_reason;
+use super::error::UndecidedReason;
 use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, ResourceKind};
 use super::store::{IntentId, ListFilter, Owner, Phase, StoreError, StoredIntent, SubmissionKey};
 use super::{Journal, in_time};

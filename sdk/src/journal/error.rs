@@ -3,7 +3,6 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::decision::UndecidedReason;
 use super::store::{BudgetTotals, IntentId, Reservation, StoreError};
 use crate::types::{IdempotencyKey, Usd};
 
@@ -173,4 +172,25 @@ impl From<StoreError> for JournalError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
+}
+
+/// Why a submit has no receipt, and what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UndecidedReason {
+    /// Sending the request again with the same key finds out, and cannot pay twice. With a submission
+    /// id, make the same call. Without one, pass the entry's key to
+    /// [`Call::idempotency_key`](crate::Call::idempotency_key): a call without it is a new submit.
+    CallAgain,
+    /// The service does not document that it recognizes the idempotency key.
+    KeyNotDocumented,
+    /// The service may have forgotten the idempotency key.
+    KeyExpired,
+    /// The service accepted the request and charged it, with a response that has no readable id.
+    AcceptedWithoutId,
+    /// The journal was written by a newer version.
+    NewerVersion,
+    /// It was acknowledged, or recorded as ended, before its receipt was known. Under this submission id it is
+    /// not sent any more.
+    Closed,
 }

@@ -136,9 +136,10 @@ use std::time::Duration;
 
 pub(crate) use self::active_intent::ActiveIntent;
 pub use self::budget::SpendLimit;
-pub use self::decision::{Reuse, UndecidedReason};
+pub(crate) use self::decision::JournaledRequest;
+pub use self::decision::Reuse;
 pub use self::entry::{Entries, Entry, EntryState, Settled};
-pub use self::error::{JournalError, Undecided};
+pub use self::error::{JournalError, Undecided, UndecidedReason};
 pub use self::file_store::FileStore;
 pub(crate) use self::fingerprint::{Fingerprint, key_fingerprint};
 #[doc(hidden)]
@@ -147,7 +148,7 @@ pub use self::memory_store::MemoryStore;
 pub(crate) use self::record::{Facts, Receipt};
 pub use self::record::{ReleaseReason, ResourceKind};
 pub use self::recovery::{Recovered, Recovery, Skipped};
-pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
+pub(crate) use self::start::{CostFuture, ExpectedCost, Start};
 use self::store::OwnerCalls;
 pub use self::store::{BudgetTotals, Hold, IntentId, Store, StoreError};
 use crate::call::deadline::Deadline;

@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use super::active_intent::{ActiveIntent, IntentProgress, IntentStep};
-use super::decision::{Decision, Reuse, UndecidedReason, decide};
-use super::error::{JournalError, Undecided};
-use super::fingerprint::{Fingerprint, hex};
-use super::record::{Facts, Intent};
+use super::decision::{Decision, JournaledRequest, Reuse, decide};
+use super::error::{JournalError, Undecided, UndecidedReason};
+use super::fingerprint::hex;
+use super::record::Intent;
 use super::settlement::EarlierAttempts;
 use super::store::{IntentId, NewIntent, Reservation};
 use super::{Journal, before, in_time};
@@ -18,20 +18,6 @@ use crate::call::clock;
 use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, Usd};
-
-/// A submit as the journal sees it.
-#[derive(Debug)]
-pub(crate) struct JournaledRequest {
-    pub(crate) submission_id: Option<String>,
-    pub(crate) reuse: Reuse,
-    /// The label of the account, empty if the client has none.
-    pub(crate) account: Arc<str>,
-    /// What is known before it is begun. Its key is a fresh one, or the one that the caller chose.
-    pub(crate) facts: Facts,
-    pub(crate) fingerprint: Fingerprint,
-    /// Whether it creates a job, whose metadata can have the key.
-    pub(crate) is_job: bool,
-}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExpectedCost {

@@ -11,9 +11,9 @@ use super::observer::{
     AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer, error_type,
 };
 use super::trace;
-use crate::call::RawResponse;
 use crate::call::base_url::BaseUrl;
 use crate::call::clock::{self, Instant};
+use crate::call::raw_response::RawResponse;
 use crate::call::request::Request;
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef};

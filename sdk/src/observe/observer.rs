@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-use crate::call::RawResponse;
+use crate::call::raw_response::RawResponse;
 use crate::call::request::{Request, parse_header};
 use crate::error::{Error, Kind};
 use crate::journal::{IntentId, StoreError};

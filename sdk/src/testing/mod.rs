@@ -58,7 +58,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::call::credentials::ApiKey;
+use crate::call::api_key::ApiKey;
 use crate::client::{Client, ClientBuilder};
 use crate::contract::{Operation, Surface};
 use crate::error::{Error, Kind, Result};

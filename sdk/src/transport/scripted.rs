@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{ResponseFuture, Transport};
+use crate::call::api_key::ApiKey;
 use crate::call::clock;
-use crate::call::credentials::ApiKey;
 use crate::client::{Client, ClientBuilder};
 use crate::surface::{ClientSurface, Developer, Open};
 use crate::testing::{RecordedRequest, Recorder};

@@ -9,7 +9,7 @@ use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::super::summary::Spent;
+use super::super::spent::Spent;
 use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
 use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
 use crate::args::SurfaceChoice;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::local::{LocalStore, OneProcessStore};
+use super::local::LocalStore;
 use crate::clock::Clock;
 use crate::store::StoreError;
 
@@ -48,11 +48,5 @@ impl FileStore {
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self(self.0.with_clock(clock))
-    }
-}
-
-impl OneProcessStore for FileStore {
-    fn local(&self) -> &LocalStore {
-        &self.0
     }
 }

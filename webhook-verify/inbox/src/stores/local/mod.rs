@@ -2,28 +2,22 @@
 
 mod event_log;
 mod line;
+mod memory_contents;
+mod store;
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use async_trait::async_trait;
-use svc_webhook_verify::DedupeKey;
 use tokio::sync::Notify;
 
 use self::event_log::{EventLog, LineRange};
 use self::line::{Delivery, Line};
-use super::event_table::{Entry, EventTable, State, id, number};
-use super::file::FileStore;
-use super::memory::{MemoryContents, MemoryStore};
-use crate::clock::{Clock, duration_millis};
-use crate::event::{EventId, NewEvent, StoredEvent};
-use crate::store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreStats,
-};
+pub(super) use self::memory_contents::MemoryContents;
+use super::event_table::{Entry, EventTable, State, id};
+use crate::clock::Clock;
+use crate::event::{NewEvent, StoredEvent};
+use crate::store::{InsertOutcome, StoreError};
 
 /// The size of finished events that a compaction keeps, so that they can be replayed.
 const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
@@ -34,11 +28,6 @@ pub(crate) struct LocalStore {
     events: Arc<Mutex<LocalEvents>>,
     changed: Arc<Notify>,
     clock: Clock,
-}
-
-/// A store that one process uses alone.
-pub(crate) trait OneProcessStore: fmt::Debug + Send + Sync {
-    fn local(&self) -> &LocalStore;
 }
 
 #[derive(Debug)]
@@ -301,161 +290,6 @@ fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Li
     let forgotten = entry.is_forgotten.then_some(Line::Forgotten { id });
     attempts.into_iter().chain(finished).chain(forgotten)
 }
-
-/// Makes the types that have a [`LocalStore`] stores. A generic implementation would be one of a private
-/// trait in the documentation.
-macro_rules! implement_store {
-    ($($store:ty),+) => {
-        $(
-            #[async_trait]
-            impl Store for $store {
-                async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
-                    self.local().add(event, false).await
-                }
-
-                async fn insert_handled(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
-                    self.local().add(event, true).await
-                }
-
-                async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
-                    let request = request.clone();
-                    self.local()
-                        .run(move |events, now| {
-                            let leases = events.table.claim(&request, now);
-                            if !leases.is_empty() {
-                                let ids = leases.iter().map(|(number, _)| *number).collect();
-                                // Without this line, attempts are not counted after a restart. On a full disk, the
-                                // events are handled nevertheless.
-                                let _ = events.append(&Line::Claimed { ids });
-                            }
-                            let mut claimed = Vec::with_capacity(leases.len());
-                            for (number, lease) in leases {
-                                match events.stored(number, now) {
-                                    Ok(Some(event)) => claimed.push(ClaimedEvent { event, lease }),
-                                    Ok(None) => {}
-                                    // It is claimed again when the lease has expired.
-                                    Err(error) => tracing::error!("{error}"),
-                                }
-                            }
-                            Ok(claimed)
-                        })
-                        .await
-                }
-
-                async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
-                    let lease = lease.clone();
-                    self.local()
-                        .run(move |events, now| {
-                            let number = events.table.leased(&lease)?;
-                            let until = now.saturating_add(duration_millis(duration));
-                            events.table.update(number, |entry| entry.state = State::Leased { until });
-                            Ok(())
-                        })
-                        .await
-                }
-
-                /// The line is not flushed: in a crash of the machine, the event is handled once more.
-                async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
-                    let lease = lease.clone();
-                    let finished = self.local().run(move |events, now| {
-                        let id = events.table.leased(&lease)?;
-                        let line = match outcome {
-                            HandlingOutcome::Handled => Line::Forwarded { id, at: now },
-                            HandlingOutcome::Retry { after, error } => {
-                                Line::Retried { id, due_at: now.saturating_add(duration_millis(after)), error }
-                            }
-                            HandlingOutcome::Dead { reason } => Line::GivenUp { id, at: now, reason },
-                        };
-                        // If the line cannot be written, only the next process handles the event again.
-                        apply(&mut events.table, &line, LineRange::default());
-                        events.append(&line)
-                    });
-                    let finished = finished.await;
-                    self.local().changed.notify_one();
-                    finished
-                }
-
-                async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
-                    let key = key.clone();
-                    self.local()
-                        .run(move |events, _| {
-                            let line = if events.table.is_evicted(&key) {
-                                Line::ForgottenKey { key: Some(key) }
-                            } else {
-                                let Some(id) = events.table.finished_with_key(&key) else { return Ok(false) };
-                                Line::Forgotten { id }
-                            };
-                            events.change(&line, EventLog::append)?;
-                            events.try_compact();
-                            Ok(true)
-                        })
-                        .await
-                }
-
-                async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
-                    let Some(number) = number(id) else { return Ok(None) };
-                    self.local().run(move |events, now| events.stored(number, now)).await
-                }
-
-                async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
-                    let query = query.clone();
-                    self.local()
-                        .run(move |events, now| {
-                            let numbers = events.table.list(&query, now).into_iter();
-                            numbers.filter_map(|number| events.stored(number, now).transpose()).collect()
-                        })
-                        .await
-                }
-
-                async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
-                    let filter = filter.clone();
-                    let replayed = self.local().run(move |events, now| {
-                        let ids = events.table.finished(&filter);
-                        let count = ids.len();
-                        if count > 0 {
-                            events.change(&Line::Replayed { ids, at: now }, EventLog::append_durably)?;
-                        }
-                        Ok(u64::try_from(count).unwrap_or(u64::MAX))
-                    });
-                    let replayed = replayed.await;
-                    self.local().changed.notify_one();
-                    replayed
-                }
-
-                async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
-                    self.local()
-                        .run(move |events, now| {
-                            let oldest = now.saturating_sub(duration_millis(age));
-                            events.table.remove_evicted_before(oldest);
-                            let ids = events.table.finished_before(oldest);
-                            let count = ids.len();
-                            if let Storage::Memory(contents) = &mut events.storage {
-                                ids.iter().for_each(|number| contents.remove(*number));
-                            }
-                            if count > 0 {
-                                events.change(&Line::Purged { ids }, EventLog::append)?;
-                                events.try_compact();
-                            }
-                            Ok(u64::try_from(count).unwrap_or(u64::MAX))
-                        })
-                        .await
-                }
-
-                async fn stats(&self) -> Result<StoreStats, StoreError> {
-                    self.local().run(|events, now| Ok(events.table.stats(now))).await
-                }
-
-                async fn wait_for_events(&self, timeout: Duration) {
-                    let LocalStore { changed, clock, .. } = self.local();
-                    let timeout = self.local().events().table.wait_time(clock.millis(), timeout);
-                    let _ = tokio::time::timeout(timeout, changed.notified()).await;
-                }
-            }
-        )+
-    };
-}
-
-implement_store!(FileStore, MemoryStore);
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,15 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use svc_webhook_verify::DedupeKey;
 
 use super::*;
-use crate::event::EventState;
-use crate::store::StoreErrorKind;
+use crate::event::{EventId, EventState};
+use crate::store::{ClaimRequest, ClaimedEvent, HandlingOutcome, ListQuery, Store, StoreErrorKind};
 use crate::{FileStore, MemoryStore};
 
 struct Folder(tempfile::TempDir);
