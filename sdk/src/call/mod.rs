@@ -122,7 +122,7 @@ pub struct Call<T> {
     decode: Decoder<T>,
     /// The functions with which a journal handles the value, if the call is a submit.
     submit: Option<SubmitFunctions<T>>,
-    progress: CallState<T>,
+    progress: CallState,
 }
 
 impl<T> Call<T> {

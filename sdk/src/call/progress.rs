@@ -1,5 +1,6 @@
 //! Calls as futures, whose requests progress in tasks.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -8,11 +9,14 @@ use super::task::{self, Task};
 use super::{Call, RawResponse, Request, Response};
 use crate::error::{Error, Result};
 
+/// Tasks of calls have one type, as a program would contain the code of tokio's tasks for every output.
+type Output = Box<dyn Any + Send>;
+
 #[derive(Debug)]
-pub(super) enum CallState<T> {
+pub(super) enum CallState {
     /// It was not polled yet.
     New,
-    Running(Task<Result<T>>),
+    Running(Task<Output>),
     Ended,
 }
 
@@ -22,8 +26,8 @@ impl<T> Call<T> {
         own.or(self.core.journal.as_ref()).is_some()
     }
 
-    /// Starts the task that sends the request.
-    fn start<R>(&mut self, output: fn(T, RawResponse) -> R) -> Result<Task<Result<R>>>
+    /// Starts the task that sends the request. Its output is a `Result<R>`.
+    fn start<R>(&mut self, output: fn(T, RawResponse) -> R) -> Result<Task<Output>>
     where
         T: Send + 'static,
         R: Send + 'static,
@@ -33,18 +37,15 @@ impl<T> Call<T> {
             _ => None,
         };
         let sending = self.send(output)?;
-        match pending {
-            // A submit in a journal goes on to its receipt.
-            Some(pending) => {
-                let sending = async move {
-                    let output = sending.await;
-                    drop(pending);
-                    output
-                };
-                Ok(task::spawn(self.core.task_group.as_ref(), sending)?.detached())
-            }
-            None => task::spawn(self.core.task_group.as_ref(), sending),
-        }
+        // A submit in a journal goes on to its receipt.
+        let is_detached = pending.is_some();
+        let sending: Pin<Box<dyn Future<Output = Output> + Send>> = Box::pin(async move {
+            let output: Output = Box::new(sending.await);
+            drop(pending);
+            output
+        });
+        let task = task::spawn(self.core.task_group.as_ref(), sending)?;
+        Ok(if is_detached { task.detached() } else { task })
     }
 }
 
@@ -61,9 +62,9 @@ impl<T: Send + 'static> Future for Call<T> {
     }
 }
 
-impl<R: 'static> CallState<R> {
+impl CallState {
     /// Polls the task of a call that was started.
-    fn poll(
+    fn poll<R: 'static>(
         &mut self,
         request: &Result<Arc<Request>>,
         context: &mut Context<'_>,
@@ -71,6 +72,7 @@ impl<R: 'static> CallState<R> {
         let Self::Running(task) = self else { return Poll::Ready(Err(already_ended())) };
         let output = ready!(Pin::new(task).poll(context));
         *self = Self::Ended;
+        let output = output.and_then(|output| output.downcast().ok()).map(|output| *output);
         Poll::Ready(output.unwrap_or_else(|| {
             let error = task::ended_with_runtime();
             Err(match request {
@@ -93,7 +95,7 @@ pub(super) fn already_ended() -> Error {
 #[derive(Debug)]
 pub struct CallWithResponse<T> {
     call: Call<T>,
-    progress: CallState<Response<T>>,
+    progress: CallState,
 }
 
 impl<T> CallWithResponse<T> {

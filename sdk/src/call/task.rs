@@ -1,7 +1,5 @@
 //! The tasks in which calls progress, whether or not their callers are polled.
 
-use std::any::Any;
-use std::marker::PhantomData;
 use std::panic;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -26,23 +24,17 @@ pub(crate) fn ended_with_runtime() -> Error {
     TransportError::maybe_sent("the tokio runtime was shut down").into()
 }
 
-/// Starts a task on the current runtime, in the current span. Tokio sees one type of future, as a program
-/// would contain its code for every one.
+/// Starts a task on the current runtime, in the current span.
 pub(crate) fn spawn<F>(group: Option<&TaskGroup>, future: F) -> Result<Task<F::Output>>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    let future: Pin<Box<dyn Future<Output = TaskOutput> + Send>> =
-        Box::pin(async move { Box::new(future.await) as TaskOutput });
     let task = runtime()?.spawn(future.in_current_span());
     if let Some(group) = group {
         group.add(task.abort_handle());
     }
-    Ok(Task { handle: task, is_detached: false, output: PhantomData })
+    Ok(Task { handle: task, is_detached: false })
 }
-
-/// The output of a task, whatever its type.
-type TaskOutput = Box<dyn Any + Send>;
 
 /// A task that is aborted when this is dropped, unless it is detached.
 ///
@@ -50,9 +42,8 @@ type TaskOutput = Box<dyn Any + Send>;
 /// its runtime or its group.
 #[derive(Debug)]
 pub(crate) struct Task<T> {
-    handle: JoinHandle<TaskOutput>,
+    handle: JoinHandle<T>,
     is_detached: bool,
-    output: PhantomData<fn() -> T>,
 }
 
 impl<T> Task<T> {
@@ -67,12 +58,12 @@ impl<T> Task<T> {
     }
 }
 
-impl<T: 'static> Future for Task<T> {
+impl<T> Future for Task<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         match ready!(Pin::new(&mut self.handle).poll(context)) {
-            Ok(output) => Poll::Ready(output.downcast().ok().map(|output| *output)),
+            Ok(output) => Poll::Ready(Some(output)),
             Err(error) => match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),
                 Err(_) => Poll::Ready(None),
