@@ -248,4 +248,36 @@ mod tests {
         log.set_status(1, Some(202));
         assert_eq!(log.since(10_004)[0]["status"], 202);
     }
+
+    #[test]
+    fn stored_headers_are_joined_redacted_and_bounded() {
+        let mut headers = HeaderMap::new();
+        let long = "x".repeat(MAX_TEXT_CHARS + 1);
+        for (name, value) in [
+            ("accept", "a: b"),
+            ("authorization", "Bearer secret"),
+            ("x-api-key", "secret"),
+            ("accept", "c"),
+            ("x-empty", ""),
+            ("x-long", &long),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        let stored = LoggedHeaders::new(&headers);
+        let view = stored.view();
+        assert_eq!((&view["accept"], &view["x-empty"]), (&json!("a: b, c"), &json!("")));
+        assert_eq!(
+            (&view["authorization"], &view["x-api-key"]),
+            (&json!(REDACTED), &json!(REDACTED))
+        );
+        assert_eq!(view["x-long"].as_str().unwrap().len(), MAX_TEXT_CHARS);
+        let document = serde_json::to_value(&stored).unwrap();
+        assert_eq!(document[0], json!(["accept", "a: b, c"]));
+        assert_eq!(serde_json::from_value::<LoggedHeaders>(document).unwrap(), stored);
+
+        headers = (0..100)
+            .map(|number| (format!("x-{number}").parse().unwrap(), "1".parse().unwrap()))
+            .collect();
+        assert_eq!(LoggedHeaders::new(&headers).iter().count(), MAX_HEADERS);
+    }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
 
@@ -22,7 +21,7 @@ use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
 use super::raw_response::RawResponse;
 use super::request::Request;
-use super::response::Wrapping;
+use super::response::{Wrapping, receive};
 use super::retry::{self, MAX_RETRY_AFTER, RetryBudget, RetryPolicy};
 use super::task::{PendingSubmits, TaskGroup};
 use crate::contract::{ErrorCode, RateLimitBucket, RetryClass};
@@ -38,9 +37,6 @@ use crate::transport::{ResponseFuture, Transport, TransportError};
 
 /// Decodes a response, and keeps the value for whoever sends the request.
 type Decode<'a> = dyn FnMut(RawResponse) -> Result<()> + Send + 'a;
-
-/// The largest response body that is read. Artifacts are not read this way.
-const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long a bucket is closed after a 429 that does not say it.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -430,22 +426,6 @@ impl Core {
             self.transport.reconnect();
         }
     }
-}
-
-/// Reads the whole response of a request that was sent.
-async fn receive(sending: ResponseFuture) -> Result<RawResponse> {
-    let (head, body) = sending.await?.into_parts();
-    let body =
-        Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|error| match error
-            .downcast::<TransportError>(
-        ) {
-            Ok(error) => TransportError::maybe_sent(error),
-            Err(error) if error.is::<LengthLimitError>() => {
-                TransportError::maybe_sent("the response is larger than 64 MiB")
-            }
-            Err(error) => TransportError::maybe_sent(error),
-        })?;
-    Ok(RawResponse::new(head.status.as_u16(), head.headers, body.to_bytes()))
 }
 
 /// Returns the error without the API key of the request, which a proxy's page may repeat. It is the

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use http::HeaderMap;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -12,7 +13,11 @@ use super::rate_limit::RateLimit;
 use super::raw_response::{RawResponse, request_id};
 use super::{clock, retry};
 use crate::error::{Error, Kind, Result};
+use crate::transport::{ResponseFuture, TransportError};
 use crate::types::{ErrorBody, Page, RequestId};
+
+/// The largest response body that is read. Artifacts are not read this way.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The number of bytes of a body that an error shows.
 const MAX_SNIPPET_BYTES: usize = 512;
@@ -169,6 +174,20 @@ pub(crate) enum Wrapping {
 
 pub(crate) fn snippet(body: &[u8]) -> String {
     String::from_utf8_lossy(body.get(..MAX_SNIPPET_BYTES).unwrap_or(body)).into_owned()
+}
+
+/// Reads the whole response of a request that was sent.
+pub(crate) async fn receive(sending: ResponseFuture) -> Result<RawResponse> {
+    let (head, body) = sending.await?.into_parts();
+    let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
+    let body = body.map_err(|error| match error.downcast::<TransportError>() {
+        Ok(error) => TransportError::maybe_sent(error),
+        Err(error) if error.is::<LengthLimitError>() => {
+            TransportError::maybe_sent("the response is larger than 64 MiB")
+        }
+        Err(error) => TransportError::maybe_sent(error),
+    })?;
+    Ok(RawResponse::new(head.status.as_u16(), head.headers, body.to_bytes()))
 }
 
 #[cfg(test)]

@@ -237,6 +237,9 @@ mod tests {
                 "{text:?}"
             );
         }
+        let mut headers = http::HeaderMap::new();
+        headers.insert(http::header::RETRY_AFTER, "99999999999999999999999".parse().unwrap());
+        assert_eq!(retry_after(&headers, now), Some(Duration::from_secs(u64::MAX)));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 pub(super) const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Returns the URL of a server that answers each request with what a function makes of its connection,
-/// counted from 1, and its text. Connections are kept open unless there is no answer.
+/// Starts a server and returns its URL. The function gets the number of the connection, starting at 1,
+/// and the text of a request, and returns the response. If it returns none, the connection is closed.
 pub(super) fn start_server(
     answer: impl Fn(usize, &str) -> Option<&'static [u8]> + Send + Sync + 'static,
 ) -> String {

@@ -144,7 +144,8 @@ impl Read for Socket {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            // It also ends during a request, after which nobody may read until it ends again.
+            // The timer may end while a request is handled. It is set again, so that the connection is
+            // read once more when it is idle.
             self.timer.as_mut().reset(deadline.unwrap_or(now + idle));
         }
         read
