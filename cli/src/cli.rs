@@ -8,7 +8,7 @@ use clap::{ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand
 use crate::args::Global;
 use crate::commands::{
     account, agent, api, avatar, batch, catalog, format, history, job, media, mock, model,
-    operations, pricing, queue, run, schema, top_up, usage, webhook,
+    operations, run, schema, usage, webhook,
 };
 use crate::error::Result;
 use crate::session::Session;
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Run(Deferred<run::Run>),
     /// Show and wait for bulk queues of Format runs
     #[command(subcommand)]
-    Queue(Deferred<queue::Queue>),
+    Queue(Deferred<run::Queue>),
     /// Run a file of requests, and resume it after interruptions
     #[command(subcommand)]
     Batch(Deferred<batch::Batch>),
@@ -74,12 +74,12 @@ pub(crate) enum Command {
     Model(Deferred<model::Model>),
     /// Show prices in US dollars
     #[command(subcommand)]
-    Pricing(Deferred<pricing::Pricing>),
+    Pricing(Deferred<model::Pricing>),
     /// Estimate the price of an image or video
-    Estimate(Box<pricing::Estimate>),
+    Estimate(Box<model::Estimate>),
     /// Add funds to the balance
     #[command(subcommand)]
-    TopUp(Deferred<top_up::TopUp>),
+    TopUp(Deferred<account::TopUp>),
     /// Show the workspace, scopes and limits of the API key
     Me,
     /// Show the available balance
@@ -187,20 +187,20 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result {
         Command::Format(Deferred(format)) => Box::pin(format::run(session, format)),
         Command::Agent(Deferred(agent)) => Box::pin(agent::agent(session, agent)),
         Command::Run(Deferred(run)) => Box::pin(run::run(session, run)),
-        Command::Queue(Deferred(queue)) => Box::pin(queue::run(session, queue)),
+        Command::Queue(Deferred(queue)) => Box::pin(run::queue(session, queue)),
         Command::Batch(Deferred(batch)) => Box::pin(batch::run(session, batch)),
         Command::Me => Box::pin(account::me(session)),
         Command::Balance => Box::pin(account::balance(session)),
         Command::Usage(usage) => Box::pin(async move { usage::run(session, &usage).await }),
-        Command::Catalog => Box::pin(account::catalog(session)),
+        Command::Catalog => Box::pin(catalog::catalog(session)),
         Command::Bgm(Deferred(bgm)) => Box::pin(catalog::bgm(session, bgm)),
         Command::Trending(Deferred(videos)) => Box::pin(catalog::trending(session, videos)),
-        Command::Health => Box::pin(account::health(session)),
+        Command::Health => Box::pin(catalog::health(session)),
         Command::Job(Deferred(job)) => Box::pin(job::run(session, job)),
         Command::Model(Deferred(model)) => Box::pin(model::run(session, model)),
-        Command::Pricing(Deferred(pricing)) => Box::pin(pricing::pricing(session, pricing)),
-        Command::Estimate(estimate) => Box::pin(pricing::estimate(session, *estimate)),
-        Command::TopUp(Deferred(top_up)) => Box::pin(top_up::run(session, top_up)),
+        Command::Pricing(Deferred(pricing)) => Box::pin(model::pricing(session, pricing)),
+        Command::Estimate(estimate) => Box::pin(model::estimate(session, *estimate)),
+        Command::TopUp(Deferred(top_up)) => Box::pin(account::top_up(session, top_up)),
         Command::Webhook(Deferred(webhook)) => Box::pin(webhook::run(session, webhook)),
         Command::Schema(Deferred(schema)) => Box::pin(schema::run(session, schema)),
         #[cfg(feature = "mcp")]
@@ -257,50 +257,17 @@ impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
         T::from_arg_matches(matches).map(Self)
     }
 
-    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches_mut(matches).map(Self)
-    }
-
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         self.0.update_from_arg_matches(matches)
-    }
-
-    fn update_from_arg_matches_mut(&mut self, matches: &mut ArgMatches) -> Result<(), Error> {
-        self.0.update_from_arg_matches_mut(matches)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use svc_sdk::contract::Operation;
-
-    use crate::commands::operations::command_of;
 
     #[test]
     fn parser_definition_is_valid() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn every_operation_has_a_command() {
-        let missing: Vec<_> = Operation::ALL
-            .iter()
-            .map(|op| command_of(*op))
-            .filter(|cli| cfg!(feature = "mcp") || !cli.starts_with("svc mcp "))
-            .filter(|cli| !exists(&full_command_line(), cli))
-            .collect();
-        assert!(missing.is_empty(), "{missing:?}");
-    }
-
-    fn exists(root: &clap::Command, cli: &str) -> bool {
-        let mut command = root;
-        for word in cli.split(' ').skip(1) {
-            match command.find_subcommand(word) {
-                Some(sub) => command = sub,
-                None => return !command.has_subcommands(),
-            }
-        }
-        !command.has_subcommands()
     }
 }

@@ -66,39 +66,37 @@ impl<'a> Listing<'a> {
         table: impl FnOnce(&[T]) -> Table,
     ) -> Result {
         let printer = &self.session.printer;
-        let streams = printer.prints_lines();
-        self.is_streamed = streams;
-        let mut count = 0;
-        let mut items = Vec::new();
-        let continuation = self
-            .read(calls, |page| {
-                count += page.len();
-                match streams {
-                    true => self.print_json(&page),
-                    false => {
-                        items.extend(page);
-                        Ok(())
-                    }
-                }
-            })
-            .await?;
-        match (streams, printer.is_table()) {
-            (true, _) => {}
-            (false, false) => self.print_json(&items)?,
-            (false, true) => {
-                let (items, others) = split_undecoded(items);
-                if !items.is_empty() {
-                    printer.print_list(&items, table)?;
-                }
-                if !others.is_empty() {
-                    printer.warn(&format!(
-                        "{} of {count} {} could not be decoded; they are shown as received",
-                        others.len(),
-                        self.nouns
-                    ));
-                    printer.print_received(&Value::Array(others))?;
+        self.is_streamed = printer.prints_lines();
+        let (mut count, mut items) = (0, Vec::new());
+        let on_page = |page: Vec<ListItem<T>>| {
+            count += page.len();
+            if self.is_streamed {
+                return self.print_json(&page);
+            }
+            items.extend(page);
+            Ok(())
+        };
+        let continuation = self.read(calls, on_page).await?;
+        if printer.is_table() {
+            let (mut decoded, mut others) = (Vec::new(), Vec::new());
+            for item in items {
+                match item {
+                    ListItem::Decoded(item) => decoded.push(item),
+                    ListItem::Undecoded(json) => others.push(json),
                 }
             }
+            if !decoded.is_empty() {
+                printer.print_list(&decoded, table)?;
+            }
+            if !others.is_empty() {
+                let (undecoded, nouns) = (others.len(), self.nouns);
+                printer.warn(&format!(
+                    "{undecoded} of {count} {nouns} could not be decoded; they are shown as received"
+                ));
+                printer.print_received(&Value::Array(others))?;
+            }
+        } else if !self.is_streamed {
+            self.print_json(&items)?;
         }
         continuation.report(printer, count, self.nouns);
         Ok(())
@@ -116,12 +114,11 @@ impl<'a> Listing<'a> {
         call: impl Fn() -> Call<Page<T>>,
     ) -> Result<(Vec<ListItem<T>>, Continuation)> {
         let mut items = Vec::new();
-        let continuation = self
-            .read(&[&call], |page| {
-                items.extend(page);
-                Ok(())
-            })
-            .await?;
+        let on_page = |page: Vec<ListItem<T>>| {
+            items.extend(page);
+            Ok(())
+        };
+        let continuation = self.read(&[&call], on_page).await?;
         Ok((items, continuation))
     }
 
@@ -206,17 +203,6 @@ impl<'a> Listing<'a> {
             None => call,
         }
     }
-}
-
-fn split_undecoded<T>(items: Vec<ListItem<T>>) -> (Vec<T>, Vec<Value>) {
-    let (mut decoded, mut others) = (Vec::new(), Vec::new());
-    for item in items {
-        match item {
-            ListItem::Decoded(item) => decoded.push(item),
-            ListItem::Undecoded(json) => others.push(json),
-        }
-    }
-    (decoded, others)
 }
 
 #[derive(Debug, PartialEq)]

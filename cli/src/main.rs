@@ -45,7 +45,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{Printer, PrinterOptions, write_stdout};
 use crate::session::Session;
 use crate::usage_error::{
-    mistyped, plain_number_error, requested_color, requests_json, usage_failure,
+    advise, check_text_options, plain_number_error, requested_color, requests_json, usage_failure,
 };
 
 fn main() -> ExitCode {
@@ -55,13 +55,13 @@ fn main() -> ExitCode {
     let arguments: Vec<_> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let parsed = cli::command_line().try_get_matches().and_then(|matches| {
-        mistyped::check_text_options(cli::full_command_line, &arguments)?;
+        check_text_options(cli::full_command_line, &arguments)?;
         Ok((Cli::from_arg_matches(&matches)?, matches))
     });
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) if error.use_stderr() => {
-            let error = mistyped::advise(error, &cli::full_command_line(), &arguments);
+            let error = advise(error, &cli::full_command_line(), &arguments);
             return report_usage_error(&error, &arguments).into();
         }
         Err(help) => return report_usage_error(&help, &arguments).into(),
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
 /// Prints instead a response that only lacks expected fields.
 fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> Exit {
     let root = cli::full_command_line();
-    let (command, path) = help::given_command(&root, matches);
+    let (command, path, given) = help::given_command(&root, matches);
     let answer = failure.unexpected_answer().filter(|(operation, _)| {
         let retry = operation.retry();
         matches!(retry, RetryClass::Safe | RetryClass::Idempotent)
@@ -123,10 +123,6 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
     if !session.is_sandbox() {
         let [group, verb] = [path.split(' ').nth(1), path.rsplit(' ').next()];
         let (group, verb) = (group.unwrap_or_default(), verb.unwrap_or_default());
-        let mut given = matches;
-        while let Some((_, matches)) = given.subcommand() {
-            given = matches;
-        }
         let id = command.get_positionals().next().map(|arg| arg.get_id().as_str());
         let id = id.and_then(|id| given.try_get_raw(id).ok()??.next()?.to_str());
         let has_verb = |noun: &str| {

@@ -47,15 +47,51 @@ impl Outcome {
     }
 }
 
+/// What can be submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Job,
+    /// A run of an Action, a Format or an Agent Completion.
+    Run,
+    /// A bulk queue of Format runs.
+    Queue,
+    TopUp,
+}
+
+impl ObjectKind {
+    /// The name in JSON, the field of the id, and the noun of the commands.
+    const fn names(self) -> [&'static str; 3] {
+        match self {
+            Self::Job => ["job", "job_id", "job"],
+            Self::Run => ["run", "run_id", "run"],
+            Self::Queue => ["queue", "queue_id", "queue"],
+            Self::TopUp => ["top_up", "top_up_id", "top-up"],
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        let [name, _, _] = self.names();
+        name
+    }
+
+    pub(crate) const fn id_field(self) -> &'static str {
+        let [_, field, _] = self.names();
+        field
+    }
+
+    pub(crate) const fn noun(self) -> &'static str {
+        let [_, _, noun] = self.names();
+        noun
+    }
+}
+
 /// The id of a submitted resource, such as `{"job_id": …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ResourceId {
     #[serde(rename = "job_id")]
     Job(String),
-    /// A run of an Action, a Format or an Agent Completion.
     #[serde(rename = "run_id")]
     Run(String),
-    /// A bulk queue of Format runs.
     #[serde(rename = "queue_id")]
     Queue(String),
     #[serde(rename = "top_up_id")]
@@ -63,22 +99,21 @@ pub(crate) enum ResourceId {
 }
 
 impl ResourceId {
-    pub(crate) const fn noun(&self) -> &'static str {
+    pub(crate) const fn kind(&self) -> ObjectKind {
         match self {
-            Self::Job(_) => "job",
-            Self::Run(_) => "run",
-            Self::Queue(_) => "queue",
-            Self::TopUp(_) => "top-up",
+            Self::Job(_) => ObjectKind::Job,
+            Self::Run(_) => ObjectKind::Run,
+            Self::Queue(_) => ObjectKind::Queue,
+            Self::TopUp(_) => ObjectKind::TopUp,
         }
     }
 
+    pub(crate) const fn noun(&self) -> &'static str {
+        self.kind().noun()
+    }
+
     pub(crate) const fn field(&self) -> &'static str {
-        match self {
-            Self::Job(_) => "job_id",
-            Self::Run(_) => "run_id",
-            Self::Queue(_) => "queue_id",
-            Self::TopUp(_) => "top_up_id",
-        }
+        self.kind().id_field()
     }
 
     /// Returns the id without its kind.

@@ -2,14 +2,17 @@
 
 mod explain;
 mod keys;
-mod sandbox;
 mod transports;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+#[cfg(feature = "mcp")]
+use svc_sdk::Developer;
 use svc_sdk::transport::Transport;
 use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy};
 
@@ -20,10 +23,9 @@ use crate::interrupt::Interrupts;
 use crate::journal::{self, Entry, Submissions, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
 use crate::resource::{Outcome, ResourceId};
-use crate::session::sandbox::Sandbox;
-use crate::session::transports::{ConnectRetry, SlowRequestNote};
+use crate::session::transports::{ConnectRetry, Sandbox, SlowRequestNote};
 
-pub(crate) use crate::session::sandbox::EMPTY_SANDBOX;
+pub(crate) use crate::session::transports::EMPTY_SANDBOX;
 
 const USER_AGENT: &str = concat!("svc-cli/", env!("CARGO_PKG_VERSION"));
 
@@ -52,21 +54,6 @@ pub(crate) struct Access<S> {
     /// The fingerprint of the API key, or empty without one.
     pub(crate) key_fingerprint: String,
     pub(crate) keeps_labels: bool,
-}
-
-#[cfg(feature = "mcp")]
-#[derive(Debug)]
-pub(crate) struct McpAccess {
-    pub(crate) builder: svc_sdk::developer::ClientBuilder,
-    pub(crate) url: String,
-    pub(crate) key_fingerprint: String,
-}
-
-#[cfg(feature = "mcp")]
-impl McpAccess {
-    pub(crate) async fn connect(self) -> Result<svc_mcp::McpClient, svc_mcp::McpError> {
-        svc_mcp::McpClient::with_client(&self.builder.build()?).await
-    }
 }
 
 impl Session {
@@ -132,18 +119,14 @@ impl Session {
     /// Takes the open surface, unless another is requested or only the other one has a URL. A missing API key
     /// does not change the surface.
     pub(crate) fn surface(&self, requested: Option<SurfaceChoice>) -> Result<SurfaceChoice> {
-        match requested {
-            Some(surface) => Ok(surface),
-            None if self.is_sandbox() => Ok(SurfaceChoice::Open),
-            None => {
-                let settings = self.settings()?;
-                let is_set = |surface| settings.url_of(surface).is_some();
-                let only_developer =
-                    is_set(SurfaceChoice::Developer) && !is_set(SurfaceChoice::Open);
-                self.is_default_surface.set(!only_developer);
-                Ok(if only_developer { SurfaceChoice::Developer } else { SurfaceChoice::Open })
-            }
+        if requested.is_some() || self.is_sandbox() {
+            return Ok(requested.unwrap_or(SurfaceChoice::Open));
         }
+        let settings = self.settings()?;
+        let is_set = |surface| settings.url_of(surface).is_some();
+        let only_developer = is_set(SurfaceChoice::Developer) && !is_set(SurfaceChoice::Open);
+        self.is_default_surface.set(!only_developer);
+        Ok(if only_developer { SurfaceChoice::Developer } else { SurfaceChoice::Open })
     }
 
     pub(crate) fn access<S: ClientSurface>(&self) -> Result<Access<S>> {
@@ -167,7 +150,7 @@ impl Session {
                 _ => failure,
             }
         })?;
-        self.configured(base_url, Some(&key), configure)
+        self.access_to(base_url, Some(&key), configure)
     }
 
     /// Returns a client with an API key if there is one, for operations that need none.
@@ -182,16 +165,16 @@ impl Session {
         base_url: String,
         key: Option<&ApiKey>,
     ) -> Result<Access<S>> {
-        self.configured(base_url, key, |builder| builder)
+        self.access_to(base_url, key, |builder| builder)
     }
 
-    fn configured<S: ClientSurface>(
+    pub(crate) fn access_to<S: ClientSurface>(
         &self,
         base_url: String,
         key: Option<&ApiKey>,
         configure: impl FnOnce(ClientBuilder<S>) -> ClientBuilder<S>,
     ) -> Result<Access<S>> {
-        self.record_url(surface_choice::<S>(), &base_url);
+        *self.used_url.borrow_mut() = Some((surface_choice::<S>(), base_url.clone()));
         let mut builder = Client::<S>::builder()
             .base_url(base_url.clone())
             .allow_private_artifact_hosts(self.global.allow_private_artifact_hosts)
@@ -200,8 +183,8 @@ impl Session {
             self.printer.redact(key);
             builder = builder.api_key(key.clone());
         }
-        if let Some(policy) = self.retry_policy() {
-            builder = builder.retry(policy);
+        if let Some(retries) = self.global.retries {
+            builder = builder.retry(RetryPolicy::default().max_retries(retries));
         }
         builder = builder.transport(self.transport(&base_url));
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
@@ -224,10 +207,10 @@ impl Session {
     }
 
     #[cfg(feature = "mcp")]
-    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess> {
+    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<Access<Developer>> {
         let (url, surface) = (self.mcp_url(flag)?, SurfaceChoice::Developer);
         let key = self.key(surface, &url)?.ok_or_else(|| missing_key(surface))?;
-        Ok(self.mcp_with(url, key))
+        self.access_with(url, Some(&key))
     }
 
     #[cfg(feature = "mcp")]
@@ -235,30 +218,14 @@ impl Session {
         if self.is_sandbox() {
             return Ok(self.sandbox().mcp_url());
         }
-        let configured = || Ok::<_, Failure>(self.settings()?.get("mcp_url").cloned());
-        match flag {
-            Some(url) => Ok(url.to_owned()),
-            None => configured()?.map(|url| url.value).ok_or_else(|| {
-                Failure::configuration("no MCP URL is configured")
-                    .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
-                    .hint(Suggestion::from("or set up URLs and keys with ").svc(["init"]))
-            }),
+        if let Some(url) = flag {
+            return Ok(url.to_owned());
         }
-    }
-
-    /// Returns a client of the MCP endpoint with the given URL and API key, not connected yet.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn mcp_with(&self, url: String, key: ApiKey) -> McpAccess {
-        self.printer.redact(&key);
-        self.record_url(SurfaceChoice::Developer, &url);
-        let key_fingerprint = key_fingerprint(&key);
-        let builder = svc_sdk::developer::Client::builder().user_agent(USER_AGENT);
-        let mut builder = builder.base_url(url.clone()).api_key(key);
-        if let Some(policy) = self.retry_policy() {
-            builder = builder.retry(policy);
-        }
-        builder = builder.transport(self.transport(&url));
-        McpAccess { builder, url, key_fingerprint }
+        self.settings()?.get("mcp_url").map(|url| url.value.clone()).ok_or_else(|| {
+            Failure::configuration("no MCP URL is configured")
+                .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
+                .hint(Suggestion::from("or set up URLs and keys with ").svc(["init"]))
+        })
     }
 
     pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String> {
@@ -268,34 +235,33 @@ impl Session {
         if self.is_sandbox() {
             return Ok(Sandbox::FIRST_PARTY_OWNER.to_owned());
         }
-        match self.settings()?.get("first_party_owner") {
-            Some(owner) => Ok(owner.value.clone()),
-            None => Err(Failure::configuration("no first-party owner is configured").hint(
+        let owner = self.settings()?.get("first_party_owner").map(|owner| owner.value.clone());
+        owner.ok_or_else(|| {
+            Failure::configuration("no first-party owner is configured").hint(
                 "pass --owner OWNER, or set SVC_FIRST_PARTY_OWNER or the profile's first_party_owner",
-            )),
-        }
+            )
+        })
     }
 
     /// Returns the folder of the journal, or `None` in the sandbox.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>> {
+    pub(crate) fn state_dir(&self) -> Result<Option<PathBuf>> {
         if self.is_sandbox() { Ok(None) } else { state_dir(&self.environment).map(Some) }
     }
 
     /// Opens the journal of submits, or returns `None` if this one is not recorded.
     pub(crate) async fn submissions(&self, args: JournalArgs) -> Result<Option<Submissions>> {
-        if args.no_journal || self.is_sandbox() {
-            return Ok(None);
+        let state_dir = if args.no_journal { None } else { self.state_dir()? };
+        match state_dir {
+            Some(state_dir) => Submissions::create(&state_dir).await.map(Some),
+            None => Ok(None),
         }
-        let state_dir = state_dir(&self.environment)?;
-        Submissions::create(&state_dir).await.map(Some)
     }
 
     /// Returns what this machine has submitted, newest first.
     pub(crate) async fn submitted(&self) -> Result<Vec<Entry>> {
-        match self.is_sandbox() {
-            true => Ok(Vec::new()),
-            false => journal::entries(&state_dir(&self.environment)?).await,
+        match self.state_dir()? {
+            Some(state_dir) => journal::entries(&state_dir).await,
+            None => Ok(Vec::new()),
         }
     }
 
@@ -306,9 +272,7 @@ impl Session {
         id: &ResourceId,
         outcome: Option<Outcome>,
     ) {
-        if let Some(outcome) = outcome.filter(|_| !self.is_sandbox())
-            && let Ok(state_dir) = state_dir(&self.environment)
-        {
+        if let (Some(outcome), Ok(Some(state_dir))) = (outcome, self.state_dir()) {
             journal::close_matching(&state_dir, base_url, id, outcome).await;
         }
     }
@@ -321,16 +285,14 @@ impl Session {
     /// Keeps the statuses that were seen, for the history.
     pub(crate) fn keep_statuses(&self) {
         let seen = self.printer.take_seen();
-        if !self.is_sandbox()
-            && let Ok(state_dir) = state_dir(&self.environment)
-        {
+        if let Ok(Some(state_dir)) = self.state_dir() {
             journal::remember_statuses(&state_dir, seen);
         }
     }
 
     /// Returns the statuses that were seen, by the ids of their resources.
     pub(crate) fn seen_statuses(&self) -> HashMap<String, String> {
-        let state_dir = state_dir(&self.environment).ok().filter(|_| !self.is_sandbox());
+        let state_dir = self.state_dir().ok().flatten();
         state_dir.map(|state_dir| journal::seen_statuses(&state_dir)).unwrap_or_default()
     }
 
@@ -351,12 +313,11 @@ impl Session {
             }
             answer = asked => answer,
         };
-        match answer {
-            Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false)) => Err(Failure::other(format!("not confirmed: {nothing_done}"))
+        match answer.map_err(io::Error::from).flatten() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Failure::other(format!("not confirmed: {nothing_done}"))
                 .with_client_code(ClientCode::CANCELED)),
-            Ok(Err(error)) => Err(cannot_prompt(&error)),
-            Err(error) => Err(cannot_prompt(&error)),
+            Err(error) => Err(Failure::other(format!("cannot prompt for confirmation: {error}"))),
         }
     }
 
@@ -419,15 +380,6 @@ impl Session {
         }
     }
 
-    fn record_url(&self, surface: SurfaceChoice, url: &str) {
-        *self.used_url.borrow_mut() = Some((surface, url.to_owned()));
-    }
-
-    fn retry_policy(&self) -> Option<RetryPolicy> {
-        let retries = self.global.retries?;
-        Some(RetryPolicy::default().max_retries(retries))
-    }
-
     pub(crate) fn base_url(&self, surface: SurfaceChoice) -> Result<String> {
         if self.is_sandbox() {
             return Ok(self.sandbox().base_url(surface));
@@ -465,10 +417,6 @@ pub(crate) fn missing_key(surface: SurfaceChoice) -> Failure {
     let hint = hint.then(", or store this key with ").svc(["auth", "login", "--surface", name]);
     let variable = format!("or set {}", surface.names().key_variable);
     Failure::new(Exit::NotAllowed, why).hint(hint).hint(variable)
-}
-
-fn cannot_prompt(error: &dyn std::fmt::Display) -> Failure {
-    Failure::other(format!("cannot prompt for confirmation: {error}"))
 }
 
 pub(crate) fn surface_choice<S: ClientSurface>() -> SurfaceChoice {

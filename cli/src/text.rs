@@ -107,24 +107,23 @@ pub(crate) fn wrap_words(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks text into lines between words, and words that are longer than the width.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split(' ') {
-        let line = lines.pop().unwrap_or_default();
-        match line.as_str() {
-            "" => lines.push(String::new()),
-            line if line.width() + 1 + word.width() <= width => lines.push(format!("{line} ")),
-            line => lines.extend([line.to_owned(), String::new()]),
+        match line.width() + 1 + word.width() <= width {
+            _ if line.is_empty() => {}
+            true => line.push(' '),
+            false => lines.push(std::mem::take(&mut line)),
         }
         for character in word.chars() {
-            let mut line = lines.pop().unwrap_or_default();
             if !line.is_empty() && line.width() + character.width().unwrap_or(0) > width {
                 lines.push(std::mem::take(&mut line));
             }
             line.push(character);
-            lines.push(line);
         }
     }
+    lines.push(line);
     lines
 }
 
@@ -173,10 +172,9 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 
 /// Describes why a text is not valid JSON, and where.
 pub(crate) fn json_error(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
     match error.is_eof() {
-        true => {
-            format!("the text ends too early, at line {} column {}", error.line(), error.column())
-        }
+        true => format!("the text ends too early, at line {line} column {column}"),
         false => error.to_string(),
     }
 }

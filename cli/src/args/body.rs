@@ -81,7 +81,6 @@ pub(crate) struct VideoMedia {
     pub(crate) audio_url: Option<String>,
 }
 
-/// Flags for the properties of a video.
 #[derive(Args, Clone, Debug, Default, Serialize)]
 #[command(next_help_heading = headings::GENERATION)]
 pub(crate) struct VideoProperties {
@@ -99,7 +98,6 @@ pub(crate) struct VideoProperties {
     pub(crate) generate_audio: Option<bool>,
 }
 
-/// Flags for the fields of a video.
 #[derive(Args, Clone, Debug, Default, Serialize)]
 pub(crate) struct VideoFields {
     #[command(flatten)]
@@ -113,7 +111,6 @@ pub(crate) struct VideoFields {
     pub(crate) properties: VideoProperties,
 }
 
-/// Flags for the fields of an image.
 #[derive(Args, Clone, Debug, Default, Serialize)]
 #[command(next_help_heading = headings::GENERATION)]
 pub(crate) struct ImageFields {

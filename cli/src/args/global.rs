@@ -6,7 +6,6 @@ use svc_sdk::contract::Surface;
 use super::headings;
 use crate::error::KeptFlags;
 
-/// Flags of every command.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
@@ -53,7 +52,6 @@ impl Global {
     }
 }
 
-/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A table for reading
@@ -64,7 +62,6 @@ pub(crate) enum Format {
     Jsonl,
 }
 
-/// When the output is colored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set; always if `CLICOLOR_FORCE` is set

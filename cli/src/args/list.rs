@@ -40,7 +40,6 @@ pub(crate) struct PageArgs {
     pub(crate) cursor: Option<String>,
 }
 
-/// Flags of a list of the service.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
@@ -87,7 +86,6 @@ fn parse_limit(text: &str) -> Result<NonZeroU64, String> {
     limit.map_err(|_| "expected an integer of at least 1".to_owned())
 }
 
-/// Flags of a search command.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
     /// Search query

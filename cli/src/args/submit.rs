@@ -75,7 +75,6 @@ pub(crate) struct JournalArgs {
     pub(crate) no_journal: bool,
 }
 
-/// Flags of every command that waits.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = headings::WAITING)]
 pub(crate) struct WaitArgs {
@@ -233,15 +232,12 @@ impl RunKindChoice {
 
     pub(crate) fn of_operation(name: &str) -> Option<Self> {
         let operation = Operation::from_name(name)?;
-        if ActionRun::is_submitted_by(operation) {
-            Some(Self::Action)
-        } else if FormatRun::is_submitted_by(operation) {
-            Some(Self::Format)
-        } else if AgentRun::is_submitted_by(operation) {
-            Some(Self::Agent)
-        } else {
-            None
-        }
+        let kinds = [
+            (Self::Action, ActionRun::is_submitted_by(operation)),
+            (Self::Format, FormatRun::is_submitted_by(operation)),
+            (Self::Agent, AgentRun::is_submitted_by(operation)),
+        ];
+        kinds.into_iter().find_map(|(kind, is_it)| is_it.then_some(kind))
     }
 }
 

@@ -17,15 +17,13 @@ pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
 /// Parses the path of a download. `-` and the home directories of other users, such as `~ann`, are refused: they
 /// would become names of files.
-pub(crate) fn parse_download_path(text: &str) -> Result<PathBuf, String> {
+pub(crate) fn parse_download_path(text: &str) -> Result<PathBuf, &'static str> {
     let is_other_home =
         text.starts_with('~') && !matches!(text.as_bytes().get(1), None | Some(b'/'));
     match text {
-        "-" => {
-            Err("files cannot be written to standard output: expected a directory or a file".into())
-        }
+        "-" => Err("files cannot be written to standard output: expected a directory or a file"),
         _ if is_other_home => {
-            Err("only ~ for your own home directory is known: write the whole path, or ./~…".into())
+            Err("only ~ for your own home directory is known: write the whole path, or ./~…")
         }
         _ => Ok(text.into()),
     }
@@ -52,22 +50,17 @@ impl FromStr for Timeout {
         if text == "none" {
             return Ok(Self(None));
         }
-        match parse_seconds(text, "smh") {
+        let why = match parse_seconds(text, "smh") {
             Some(0) => {
-                Err("expected a time above 0; commands that have --no-wait return at once with it"
-                    .to_owned())
+                "expected a time above 0; commands that have --no-wait return at once with it"
             }
             Some(seconds) if seconds <= 366 * 86_400 => {
-                Ok(Self(Some(Duration::from_secs(seconds))))
+                return Ok(Self(Some(Duration::from_secs(seconds))));
             }
-            Some(_) => {
-                Err("expected at most one year; to wait without a limit, use none".to_owned())
-            }
-            None => {
-                Err("expected a time such as 30s, 5m or 1h, a number of seconds, or none"
-                    .to_owned())
-            }
-        }
+            Some(_) => "expected at most one year; to wait without a limit, use none",
+            None => "expected a time such as 30s, 5m or 1h, a number of seconds, or none",
+        };
+        Err(why.to_owned())
     }
 }
 

@@ -179,23 +179,25 @@ fn print(session: &Session, response: &RawResponse) -> Result {
 fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure> {
     let is_json = response.body.is_empty()
         || serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_ok();
-    if is_json || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
-        return None;
-    }
-    let failure = Failure::other("the response body is not valid JSON");
-    Some(mark_ambiguous(failure, true, retry_class))
+    let failure = || Failure::other("the response body is not valid JSON");
+    (!is_json && has_effects(retry_class)).then(|| mark_ambiguous(failure(), true, retry_class))
 }
 
 fn interrupt_failure(retry_class: RetryClass) -> Failure {
-    match retry_class {
-        RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),
-        _ => mark_ambiguous(Failure::interrupted_in_flight(), true, retry_class),
+    match has_effects(retry_class) {
+        true => mark_ambiguous(Failure::interrupted_in_flight(), true, retry_class),
+        false => Failure::interrupted(),
     }
+}
+
+/// Returns whether sending a request once more could have another effect.
+const fn has_effects(retry_class: RetryClass) -> bool {
+    !matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent)
 }
 
 /// Gives an ambiguous failure of a request with side effects its exit code and a hint.
 fn mark_ambiguous(failure: Failure, ambiguous: bool, retry_class: RetryClass) -> Failure {
-    if !ambiguous || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
+    if !ambiguous || !has_effects(retry_class) {
         return failure;
     }
     let failure = failure.with_exit(Exit::Ambiguous);

@@ -1,8 +1,8 @@
-//! `svc bgm` and `svc trending`: background music, which needs no API key, and trending videos.
+//! `svc health`, `svc catalog`, `svc bgm` and `svc trending`: what the service publishes.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
-use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack, TrendingVideo};
+use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack, ServiceCatalog, TrendingVideo};
 
 use crate::args::{BodyArgs, ListArgs, SearchArgs};
 use crate::error::Result;
@@ -11,6 +11,33 @@ use crate::output::Table;
 use crate::output::layout::{cut, number, required, whole};
 use crate::request::body::{RequestBody, search_query};
 use crate::session::Session;
+
+pub(crate) async fn health(session: &Session) -> Result {
+    let client = session.access_without_key::<Developer>()?.client;
+    let health = client.catalog().health().await?;
+    session.printer.print_item(&health, |health| {
+        let mut table = Table::key_value();
+        table.status_field("status", health.status.as_ref());
+        for (name, value) in health.extra.iter() {
+            table.field(name, Some(value));
+        }
+        table
+    })
+}
+
+pub(crate) async fn catalog(session: &Session) -> Result {
+    let client = session.access_without_key::<Developer>()?.client;
+    let catalog = client.catalog().get().await?;
+    session.printer.print_item(&catalog, catalog_table)
+}
+
+fn catalog_table(catalog: &ServiceCatalog) -> Table {
+    if catalog.models.is_empty() {
+        return Table::of(catalog, "capabilities, runtime, pricing");
+    }
+    let columns = [required("id"), whole("type"), cut("name"), cut("pricing")];
+    Table::rows(&catalog.models, columns)
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bgm {

@@ -1,7 +1,7 @@
 //! `svc history`: the requests in the journal.
 
 use clap::{ArgGroup, Args};
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::types::IdempotencyKey;
@@ -12,14 +12,14 @@ use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::follow::run::by_kind;
 use crate::follow::{ResourceKind, resource_id};
 use crate::journal::Entry;
+use crate::listing;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
-use crate::output::values::{optional_money, seconds_ago};
+use crate::output::values::{ago, optional_money};
 use crate::output::{ObjectKind, Table};
 use crate::resource::{Outcome, ResourceId, noun_of_id};
 use crate::session::{Access, EMPTY_SANDBOX, Session};
 use crate::text::sanitize;
-use crate::{clock, listing};
 
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("settled").args(["ran", "not_run"])))]
@@ -74,9 +74,8 @@ async fn settle(session: &Session, key: &IdempotencyKey, ran: Option<&str>) -> R
         && let Some(other) = noun_of_id(made.id()).filter(|noun| *noun != made.noun())
     {
         let (id, noun) = (made.id(), made.noun());
-        return Err(Failure::usage(format!(
-            "{id} is the id of a {other}: expected that of a {noun}"
-        )));
+        let why = format!("{id} is the id of a {other}: expected that of a {noun}");
+        return Err(Failure::usage(why));
     }
     if let Some(made) = &made {
         check_exists(session, made, &entry).await?;
@@ -89,7 +88,7 @@ async fn check_exists(session: &Session, made: &ResourceId, entry: &Entry) -> Re
     let mut surfaces = SurfaceChoice::ALL.into_iter();
     let surface = surfaces.find(|surface| entry.surface == surface.as_str());
     let url = surface.and_then(|surface| session.base_url(surface).ok());
-    if url.is_none_or(|url| url != entry.base_url) {
+    if url.as_ref() != Some(&entry.base_url) {
         return Ok(());
     }
     match StatusClients::of(session, |it| Some(it) == surface).status(made, entry).await {
@@ -147,8 +146,7 @@ fn table(entries: &[ListedEntry]) -> Table {
     for listed in entries {
         let entry = &listed.entry;
         let id = entry.resource.as_ref().map_or("-", ResourceId::id);
-        let age = clock::now().as_second() - entry.created_at.as_second();
-        let when = seconds_ago(age);
+        let when = ago(entry.created_at.as_second());
         let price = optional_money(entry.price_usd);
         let label = entry.label.as_deref().unwrap_or_default();
         let summary = &entry.summary;
@@ -179,13 +177,8 @@ impl From<Entry> for ListedEntry {
 
 impl ListedEntry {
     fn shown(&self) -> Shown {
-        let kind = match &self.entry.resource {
-            Some(ResourceId::Run(_)) => ObjectKind::Run,
-            Some(ResourceId::Queue(_)) => ObjectKind::Queue,
-            Some(ResourceId::TopUp(_)) => ObjectKind::TopUp,
-            Some(ResourceId::Job(_)) => ObjectKind::Job,
-            None => kind_of(&self.entry.operation),
-        };
+        let kind = self.entry.resource.as_ref().map(ResourceId::kind);
+        let kind = kind.unwrap_or_else(|| kind_of(&self.entry.operation));
         let mut fields = json!(self);
         if let Some(fields) = fields.as_object_mut() {
             let entry = fields.remove("id").unwrap_or_default();
@@ -236,13 +229,8 @@ async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntr
         unfinished.any(|entry| entry.surface == surface.as_str())
     };
     let clients = StatusClients::of(session, is_on);
-    let mut listed = Vec::with_capacity(entries.len());
-    let mut entries = entries.into_iter().peekable();
-    while entries.peek().is_some() {
-        let group = entries.by_ref().take(MAX_CONCURRENT);
-        let reads = group.map(|entry| Box::pin(clients.read(entry)));
-        listed.extend(join_all(reads).await);
-    }
+    let reads = stream::iter(entries).map(|entry| Box::pin(clients.read(entry)));
+    let listed: Vec<_> = reads.buffered(MAX_CONCURRENT).collect().await;
     for listed in &listed {
         if let (Some(id), Some(status)) = (&listed.entry.resource, &listed.status) {
             session.printer.see(id.id(), status);
@@ -341,9 +329,10 @@ fn access<'a, S: ClientSurface>(
 /// Returns the newest submit to the configured service of a resource that matches, with its id.
 pub(crate) async fn newest_entry(
     session: &Session,
-    noun: &str,
-    is_match: impl Fn(&ResourceId, &Entry) -> bool,
+    kind: ObjectKind,
+    is_match: impl Fn(&Entry) -> bool,
 ) -> Result<(ResourceId, Entry)> {
+    let noun = kind.noun();
     if session.is_sandbox() {
         let why = format!("the sandbox has no {noun} of an earlier command");
         return Err(Failure::new(Exit::NotFound, why).hint(EMPTY_SANDBOX));
@@ -359,19 +348,15 @@ pub(crate) async fn newest_entry(
         settings.require_url(SurfaceChoice::Open)?;
     }
     let newest = entries.into_iter().find_map(|entry| {
-        let id = entry.resource.clone()?;
-        (is_match(&id, &entry) && is_configured(&entry)).then_some((id, entry))
+        let id = entry.resource.clone().filter(|id| id.kind() == kind)?;
+        (is_match(&entry) && is_configured(&entry)).then_some((id, entry))
     });
     let (id, entry) = newest.ok_or_else(|| {
         let why = format!("this machine has not submitted a {noun} to the configured service");
         Failure::new(Exit::NotFound, why).hint(format!("pass the id of a {noun}"))
     })?;
-    let age = clock::now().as_second() - entry.created_at.as_second();
-    session.printer.note(&format!(
-        "Using {} ({}, submitted {})",
-        sanitize(id.id()),
-        sanitize(&entry.summary),
-        seconds_ago(age)
-    ));
+    let (shown, summary) = (sanitize(id.id()), sanitize(&entry.summary));
+    let when = ago(entry.created_at.as_second());
+    session.printer.note(&format!("Using {shown} ({summary}, submitted {when})"));
     Ok((id, entry))
 }

@@ -20,6 +20,7 @@ use crate::follow::job::{self, FinishedJob};
 use crate::follow::wait::{self, WaitOptions};
 use crate::follow::watch::{WatchOptions, watch};
 use crate::follow::{print_each, with_download_flags};
+use crate::journal::Entry;
 use crate::listing::Listing;
 use crate::output::values::{money, redelivery as redelivery_table};
 use crate::output::{ObjectKind, Table};
@@ -184,11 +185,10 @@ async fn resolve_last(session: &Session, jobs: &mut JobsToWait) -> Result {
         (false, true) => return Err(wait::no_ids("job")),
         (false, false) => return Ok(()),
     }
-    let (id, entry) = newest_entry(session, "job", |id, entry| {
-        let is_on = |surface: SurfaceChoice| entry.surface == surface.as_str();
-        matches!(id, ResourceId::Job(_)) && jobs.surface.surface.is_none_or(is_on)
-    })
-    .await?;
+    let on_surface = |entry: &Entry| {
+        jobs.surface.surface.is_none_or(|surface| entry.surface == surface.as_str())
+    };
+    let (id, entry) = newest_entry(session, ObjectKind::Job, on_surface).await?;
     jobs.ids.push(id.id().to_owned());
     let mut surfaces = SurfaceChoice::ALL.into_iter();
     jobs.surface.surface = surfaces.find(|surface| entry.surface == surface.as_str());
@@ -207,6 +207,9 @@ pub(crate) async fn run(session: &Session, mut job: Job) -> Result {
 }
 
 async fn run_on<S: EstimateSource>(session: &Session, access: &Access<S>, job: Job) -> Result {
+    let is_open = S::SURFACE == contract::Surface::Open;
+    let refused =
+        |why: &str| Err(Failure::usage(why).hint("use --surface developer, or omit --surface"));
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
@@ -263,14 +266,10 @@ async fn run_on<S: EstimateSource>(session: &Session, access: &Access<S>, job: J
             };
             print_each(session, ObjectKind::Job, args.ids, cancel, job::envelope::<S>).await
         }
-        Job::Events(_) if S::SURFACE == contract::Surface::Open => {
-            let why = "the open surface does not provide job timelines";
-            Err(Failure::usage(why).hint("use --surface developer, or omit --surface"))
-        }
+        Job::Events(_) if is_open => refused("the open surface does not provide job timelines"),
         Job::Events(args) => events(session, &args).await,
-        Job::Redeliver(_) if S::SURFACE == contract::Surface::Open => {
-            let why = "the open surface does not support webhook redelivery";
-            Err(Failure::usage(why).hint("use --surface developer, or omit --surface"))
+        Job::Redeliver(_) if is_open => {
+            refused("the open surface does not support webhook redelivery")
         }
         Job::Redeliver(args) => redeliver(session, &args.id).await,
         Job::Wait(args) => {
@@ -344,12 +343,7 @@ fn final_status(result: &JobResult) -> Option<JobStatus> {
 }
 
 async fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus) {
-    let outcome = match status {
-        JobStatus::Completed => Some(Outcome::Completed),
-        JobStatus::Failed => Some(Outcome::Failed),
-        JobStatus::Canceled => Some(Outcome::Canceled),
-        _ => None,
-    };
+    let outcome = Outcome::of_status(status.as_str());
     let id = ResourceId::Job(id.to_owned());
     session.close_intent(&access.base_url, &id, outcome).await;
 }

@@ -135,14 +135,14 @@ fn report(session: &Session, requests: &[Value], what: &str) {
     let printer = &session.printer;
     let last = requests.get(requests.len().saturating_sub(LISTED_REQUESTS)..);
     let last = last.unwrap_or_default();
-    match (last.len(), requests.len()) {
-        (0, _) => printer.note(&format!("svc mock: {what}; it sent no requests to the mock")),
-        (shown, all) if shown == all => printer
-            .note(&format!("svc mock: {what}; its requests to the mock ({all}), oldest first:")),
-        (shown, all) => printer.note(&format!(
-            "svc mock: {what}; the last {shown} of its {all} requests to the mock, oldest first:"
-        )),
-    }
+    let sent = match (last.len(), requests.len()) {
+        (0, _) => "it sent no requests to the mock".to_owned(),
+        (shown, all) if shown == all => format!("its requests to the mock ({all}), oldest first:"),
+        (shown, all) => {
+            format!("the last {shown} of its {all} requests to the mock, oldest first:")
+        }
+    };
+    printer.note(&format!("svc mock: {what}; {sent}"));
     for request in last {
         printer.note(&format!("  {}", sanitize(request)));
     }

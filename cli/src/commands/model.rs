@@ -1,21 +1,23 @@
-//! `svc model`: models, and compatibility aliases.
+//! `svc model`, `svc pricing` and `svc estimate`: models, their prices, and compatibility aliases.
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 use svc_sdk::Open;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::Model as Entry;
+use svc_sdk::types::{CatalogModel, Model as Entry};
 
 use crate::args::{
-    AvatarFields, ListArgs, PromptArgs, SubmitArgs, VideoMedia, VideoProperties, headings,
+    AvatarFields, BodyArgs, ListArgs, PromptArgs, SubmitArgs, VideoFields, VideoMedia,
+    VideoProperties, headings,
 };
 use crate::commands::operations::command_of;
 use crate::error::{Failure, Result};
 use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, whole};
-use crate::request::SubmitRequest;
+use crate::output::values::money;
 use crate::request::body::RequestBody;
+use crate::request::{SubmitRequest, pricing};
 use crate::session::Session;
 use crate::submit;
 
@@ -46,7 +48,7 @@ pub(crate) enum Model {
 pub(crate) struct RunAlias {
     /// Alias, such as image-1.0 or avatar/v1.0
     #[arg(value_name = "ALIAS", value_parser = parse_alias)]
-    alias: Alias,
+    alias: Operation,
     #[command(flatten)]
     fields: AliasFields,
     #[command(flatten)]
@@ -72,14 +74,14 @@ struct AliasFields {
     num_images: Option<u64>,
 }
 
-fn parse_alias(name: &str) -> Result<Alias, String> {
-    Alias::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = Alias::all().map(Alias::name).collect();
+fn parse_alias(name: &str) -> Result<Operation, String> {
+    let alias = Operation::ALL.iter().find(|alias| alias_name(**alias) == Some(name));
+    alias.copied().ok_or_else(|| {
+        let known: Vec<_> = Operation::ALL.iter().filter_map(|alias| alias_name(*alias)).collect();
         format!("expected one of {}", known.join(", "))
     })
 }
 
-/// The type of a model's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModelType {
     /// Image models
@@ -99,33 +101,28 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result {
 async fn run_alias(session: &Session, args: &RunAlias) -> Result {
     let owner = session.first_party_owner(args.owner.as_deref())?;
     let body = alias_body(args)?;
-    if let Some(canonical) = args.alias.canonical() {
-        let preferred = command_of(canonical);
-        session
-            .printer
-            .note(&format!("{} is a compatibility alias; prefer {preferred}", args.alias.name()));
+    if let Some(preferred) = canonical(args.alias).map(command_of) {
+        let name = alias_name(args.alias).unwrap_or_default();
+        session.printer.note(&format!("{name} is a compatibility alias; prefer {preferred}"));
     }
-    let request = SubmitRequest {
-        noun: "request",
-        operation: args.alias.operation(),
-        segments: vec![owner],
-        body,
-    };
+    let (operation, segments) = (args.alias, vec![owner]);
+    let request = SubmitRequest { noun: "request", operation, segments, body };
     submit::developer(session, request, &args.submit).await
 }
 
 fn alias_body(args: &RunAlias) -> Result<Map<String, Value>> {
-    let fields = &args.fields;
-    if fields.prompt.given().is_some() && !args.alias.has_prompt() {
-        let why = format!("{} does not take a prompt", args.alias.name());
-        return Err(Failure::usage(why));
+    let (fields, canonical) = (&args.fields, canonical(args.alias));
+    let has_prompt = canonical.is_some_and(|it| it != Operation::AvatarTalkingVideo);
+    if fields.prompt.given().is_some() && !has_prompt {
+        let name = alias_name(args.alias).unwrap_or_default();
+        return Err(Failure::usage(format!("{name} does not take a prompt")));
     }
     let body = RequestBody::read_with_prompt(&args.submit.body, &fields.prompt)?
         .flags(&fields.media)?
         .avatar(&fields.avatar)?
         .flags(&fields.properties)?
         .with("num_images", fields.num_images)?;
-    let body = match args.alias.canonical() {
+    let body = match canonical {
         Some(Operation::AvatarGenerate) => {
             body.moved_into("prompt", "input")?.moved_into("image_url", "input")?
         }
@@ -205,51 +202,112 @@ fn seconds(model: &Entry) -> String {
         .unwrap_or_default()
 }
 
-/// A compatibility alias of an operation, under `/v1/models`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Alias(Operation);
+#[derive(Debug, Subcommand)]
+pub(crate) enum Pricing {
+    /// List models of the open surface with their prices
+    List(ListArgs),
+    /// Show the prices of a model
+    Get {
+        /// Model id
+        #[arg(value_name = "MODEL_ID")]
+        id: String,
+    },
+}
 
-impl Alias {
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let all = Operation::ALL.iter().copied().map(Self);
-        all.filter(|alias| alias.segment().is_some())
-    }
-
-    pub(crate) const fn operation(self) -> Operation {
-        self.0
-    }
-
-    /// Returns the canonical operation, which is preferred, if there is one.
-    pub(crate) const fn canonical(self) -> Option<Operation> {
-        match self.0 {
-            Operation::AliasAvatarV10 | Operation::AliasAvatar10Generate => {
-                Some(Operation::AvatarGenerate)
-            }
-            Operation::AliasAvatar10TalkingVideo | Operation::AliasAvatarVideoV10 => {
-                Some(Operation::AvatarTalkingVideo)
-            }
-            Operation::AliasImage10 => Some(Operation::Image1Generate),
-            Operation::AliasVideo10 => Some(Operation::Video1Generate),
-            Operation::AliasMusic10 => Some(Operation::Music1Generate),
-            _ => None,
+pub(crate) async fn pricing(session: &Session, pricing: Pricing) -> Result {
+    let client = session.access::<Open>()?.client;
+    match pricing {
+        Pricing::List(list) => {
+            let listing = Listing::new(session, &list, "models").without_limit_parameter();
+            let call = || client.pricing().list();
+            listing.print(call, |models| rates(models.iter())).await
+        }
+        Pricing::Get { id } => {
+            let model = client.pricing().get(&id).await?;
+            session.printer.print_item(&model, |model| rates(std::iter::once(model)))
         }
     }
+}
 
-    pub(crate) fn has_prompt(self) -> bool {
-        self.canonical().is_some_and(|operation| operation != Operation::AvatarTalkingVideo)
+fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
+    let mut table = Table::new([
+        required("id"),
+        whole("type"),
+        whole("resolution"),
+        number("price"),
+        required("per"),
+    ]);
+    for model in models {
+        let kind = model.model_type.as_deref().unwrap_or_default();
+        match &model.pricing {
+            Some(pricing) => {
+                for rate in &pricing.rates {
+                    let resolution = rate.resolution.as_deref().unwrap_or_default();
+                    table.row([
+                        &model.id,
+                        kind,
+                        resolution,
+                        &money(rate.unit_price_usd),
+                        &pricing.unit,
+                    ]);
+                }
+            }
+            None => table.row([&model.id, kind, "", "", ""]),
+        }
     }
+    table
+}
 
-    /// Returns the name: the part of the path between the owner and `/runs`.
-    pub(crate) fn name(self) -> &'static str {
-        self.segment().unwrap_or_default()
-    }
+#[derive(Args, Debug)]
+pub(crate) struct Estimate {
+    #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
+    fields: VideoFields,
+    /// Number of images
+    #[arg(long, value_name = "N", help_heading = headings::GENERATION)]
+    num_images: Option<u64>,
+    #[command(flatten)]
+    body: BodyArgs,
+}
 
-    fn segment(self) -> Option<&'static str> {
-        let path = self.0.path().strip_prefix("/v1/models/{first_party_owner}/");
-        path?.strip_suffix("/runs")
-    }
+pub(crate) async fn estimate(session: &Session, args: Estimate) -> Result {
+    let mut body = RequestBody::read_with_prompt(&args.body, &args.prompt)?.flags(&args.fields)?;
+    body.set("num_images", args.num_images)?;
+    let body = body.with_default("model", "auto").finish()?;
+    let client = session.access::<Open>()?.client;
+    let estimate = client.estimates().create(pricing::estimate_request(&body)).await?;
+    session.printer.print_item(&estimate, |estimate| {
+        let mut table = Table::key_value();
+        table.field("price", Some(money(estimate.price_usd)));
+        if let (Some(units), Some(price)) = (estimate.units, estimate.unit_price_usd) {
+            let unit = estimate.unit.as_deref().unwrap_or("unit");
+            let text = format!("{units} × {} per {unit}", money(price));
+            table.field("for", Some(text));
+        }
+        table.field("model", estimate.model.as_ref());
+        table
+    })
+}
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|alias| alias.name() == name)
+/// Returns the name of a compatibility alias: the part of its path between the owner and `/runs`.
+fn alias_name(operation: Operation) -> Option<&'static str> {
+    let path = operation.path().strip_prefix("/v1/models/{first_party_owner}/");
+    path?.strip_suffix("/runs")
+}
+
+/// Returns the operation that is preferred to an alias, if there is one.
+const fn canonical(alias: Operation) -> Option<Operation> {
+    match alias {
+        Operation::AliasAvatarV10 | Operation::AliasAvatar10Generate => {
+            Some(Operation::AvatarGenerate)
+        }
+        Operation::AliasAvatar10TalkingVideo | Operation::AliasAvatarVideoV10 => {
+            Some(Operation::AvatarTalkingVideo)
+        }
+        Operation::AliasImage10 => Some(Operation::Image1Generate),
+        Operation::AliasVideo10 => Some(Operation::Video1Generate),
+        Operation::AliasMusic10 => Some(Operation::Music1Generate),
+        _ => None,
     }
 }

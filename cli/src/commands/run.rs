@@ -1,4 +1,4 @@
-//! `svc run`: runs of Actions, Formats and Agent Completions.
+//! `svc run` and `svc queue`: runs of Actions, Formats and Agent Completions, and bulk queues of Format runs.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,23 +6,26 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::RunStatus;
+use svc_sdk::handle::QueueResource;
 use svc_sdk::types::{RunId, RunReceipt};
 
 use crate::args::{
-    DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, SurfaceChoice, WaitArgs,
-    headings, parse_download_path,
+    DownloadArgs, FileArgs, ListArgs, PageArgs, ReceiptArgs, RunKindChoice, SurfaceChoice,
+    WaitArgs, headings, parse_download_path,
 };
-use crate::commands::history::newest_entry;
+use crate::commands::history::{self, newest_entry};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure, Result};
+use crate::follow::queue::report as queue_report;
 use crate::follow::run::{FinishedRun, by_kind, report, spend, terminal_receipt};
-use crate::follow::wait::{self, WaitOptions};
+use crate::follow::wait::{self, WaitOptions, Waiter};
 use crate::follow::{ResourceKind, print_each, with_download_flags};
+use crate::journal::Entry;
 use crate::listing::Listing;
 use crate::output::ObjectKind;
 use crate::output::values::redelivery as redelivery_table;
 use crate::resource::{Outcome, ResourceId};
-use crate::session::{Access, Session};
+use crate::session::{Access, EMPTY_SANDBOX, Session};
 use crate::text::sanitize;
 
 #[derive(Debug, Subcommand)]
@@ -197,14 +200,12 @@ impl Runs<'_> {
             canceled.map_err(|error| Failure::from(error).context("could not cancel the run"))?;
         self.close_intent(id, &receipt).await;
         let (id, spend) = (sanitize(id), spend(&receipt));
+        let status = sanitize(receipt.status.as_str());
         self.session.printer.note(&match &receipt.status {
             RunStatus::Canceled => {
                 format!("canceled run {id}; work done until then is billed: {spend}")
             }
-            status => format!(
-                "run {id} was not canceled: its status is {}; {spend}",
-                sanitize(status.as_str())
-            ),
+            _ => format!("run {id} was not canceled: its status is {status}; {spend}"),
         });
         Ok(FinishedRun::new(receipt))
     }
@@ -225,10 +226,11 @@ impl Runs<'_> {
     async fn require_format_run(&self, args: &RunIdArgs, what: &str) -> Result {
         match self.known_kind(args.kind, &args.id).await {
             None | Some(RunKindChoice::Format) => Ok(()),
-            Some(kind) => Err(Failure::usage(format!(
-                "only runs of Formats have {what}: this run is of kind {}",
-                kind.as_str()
-            ))),
+            Some(kind) => {
+                let kind = kind.as_str();
+                let why = format!("only runs of Formats have {what}: this run is of kind {kind}");
+                Err(Failure::usage(why))
+            }
         }
     }
 
@@ -286,11 +288,11 @@ impl Runs<'_> {
         let (session, access, given_kind) = (self.session, &self.access, runs.kind);
         let mut ids = wait::without_duplicates(runs.ids);
         if runs.last {
-            let (id, _) = newest_entry(session, "run", |id, entry| {
-                let is_kind = |kind| RunKindChoice::of_operation(&entry.operation) == Some(kind);
-                matches!(id, ResourceId::Run(_)) && given_kind.kind.is_none_or(is_kind)
-            })
-            .await?;
+            let is_of_kind = |entry: &Entry| {
+                let kind = RunKindChoice::of_operation(&entry.operation);
+                given_kind.kind.is_none() || given_kind.kind == kind
+            };
+            let (id, _) = newest_entry(session, ObjectKind::Run, is_of_kind).await?;
             ids.push(id.id().to_owned());
         }
         let mut kinds = HashMap::new();
@@ -318,4 +320,104 @@ impl Runs<'_> {
         };
         options.wait_for_all(ids, &access.base_url, wait, resume).await
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Queue {
+    /// List the bulk queues that this machine submitted, newest first
+    List(ListQueues),
+    /// Show the status of a queue and of its items
+    Get {
+        /// Queue id
+        #[arg(value_name = "QUEUE_ID")]
+        id: String,
+    },
+    /// Wait until all items have ended, and print their results
+    ///
+    /// With --download, the files are named after the items: 1.png, and 1-2.png for a second one. The
+    /// exit code is 7 if an item failed, or else 8 if one was canceled or skipped.
+    Wait(WaitForQueue),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListQueues {
+    /// Ask the service for the current status of each listed queue
+    #[arg(long)]
+    refresh: bool,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WaitForQueue {
+    /// Queue id, such as frq_123 (required unless --last)
+    #[arg(value_name = "QUEUE_ID")]
+    id: Option<String>,
+    /// Wait for the newest queue that this machine submitted
+    #[arg(long, conflicts_with = "id", help_heading = headings::REQUEST)]
+    last: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    download: DownloadArgs,
+}
+
+pub(crate) async fn queue(session: &Session, queue: Queue) -> Result {
+    if let Queue::Wait(WaitForQueue { id: None, last: false, .. }) = &queue {
+        return Err(wait::no_ids("queue"));
+    }
+    if let Queue::List(args) = &queue {
+        return list_queues(session, args).await;
+    }
+    let access = session.access::<Developer>()?;
+    match queue {
+        Queue::List(_) => Ok(()),
+        Queue::Get { id } => {
+            let call = access.client.queues().handle(id).get();
+            session.printer.print_object(ObjectKind::Queue, &call.await?, queue_report::queue)
+        }
+        Queue::Wait(args) => {
+            let plan = DownloadPlan::for_items(session, &args.download)?;
+            if let Some(plan) = &plan {
+                plan.check_is_folder("a bulk queue")?;
+            }
+            let id = match args.id {
+                Some(id) => id,
+                None => {
+                    let (id, _) = newest_entry(session, ObjectKind::Queue, |_| true).await?;
+                    id.id().to_owned()
+                }
+            };
+            let waiter = Waiter {
+                session,
+                resource: access.client.queues().handle(id),
+                args: &args.wait,
+                download: plan.as_ref(),
+            };
+            let printed = match waiter.wait().await {
+                Ok(finished) => QueueResource::print_result(
+                    &waiter.resource,
+                    session,
+                    finished,
+                    ReceiptArgs::default(),
+                ),
+                Err(failure) => Err(failure),
+            };
+            let id = QueueResource::resource_id(&waiter.resource);
+            let outcome = wait::outcome_of(&printed);
+            session.close_intent(&access.base_url, &id, outcome).await;
+            printed
+        }
+    }
+}
+
+async fn list_queues(session: &Session, args: &ListQueues) -> Result {
+    let mut entries = session.submitted().await?;
+    entries.retain(|entry| matches!(entry.resource, Some(ResourceId::Queue(_))));
+    history::print(session, entries, &args.page, args.refresh, "queues").await?;
+    session.printer.note(match session.is_sandbox() {
+        true => EMPTY_SANDBOX,
+        false => "these are the queues that this machine submitted: the service does not list them",
+    });
+    Ok(())
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_openapi::{Difference, Servers};
+use svc_sdk::Developer;
 use svc_sdk::contract::{Method, Operation};
-use svc_sdk::{Client, Developer};
 use url::Url;
 
 use crate::error::{ClientCode, Failure, Result};
@@ -51,8 +51,7 @@ pub(crate) async fn run(session: &Session, schema: Schema) -> Result {
 
 async fn fetch(session: &Session, args: Fetch) -> Result {
     let operation = if args.reference { Operation::Reference } else { Operation::Openapi };
-    let client = session.access_without_key::<Developer>()?.client;
-    let bytes = read(&client, operation.path(), None).await?;
+    let bytes = read_operation(session, operation).await?;
     let value = parse(&bytes, "the response")?;
     match args.file {
         None => session.printer.print_document(&value, &bytes),
@@ -68,11 +67,7 @@ async fn fetch(session: &Session, args: Fetch) -> Result {
 
 async fn check(session: &Session, args: CheckSchema) -> Result {
     let live_document = match args.against.as_deref() {
-        None => {
-            let client = session.access_without_key::<Developer>()?.client;
-            let bytes = read(&client, Operation::Reference.path(), None).await?;
-            parse(&bytes, "the live schema")?
-        }
+        None => parse(&read_operation(session, Operation::Reference).await?, "the live schema")?,
         Some(source) if source.starts_with("https://") || source.starts_with("http://") => {
             from_url(session, source).await?
         }
@@ -142,7 +137,9 @@ async fn from_url(session: &Session, text: &str) -> Result<Value> {
         .map_err(|error| Failure::usage(format!("invalid URL `{text}`: {error}")))?;
     let origin = url.origin().ascii_serialization();
     let client = session.access_with::<Developer>(origin, None)?.client;
-    parse(&read(&client, url.path(), Some(&url)).await?, text)
+    let call = client.raw_request(Method::Get, url.path());
+    let call = url.query_pairs().fold(call, |call, (name, value)| call.query(&name, value));
+    parse(&call.await?.body, text)
 }
 
 fn from_file(file: &Path) -> Result<Value> {
@@ -152,12 +149,9 @@ fn from_file(file: &Path) -> Result<Value> {
     parse(&bytes, &name)
 }
 
-async fn read(client: &Client<Developer>, path: &str, query: Option<&Url>) -> Result<Vec<u8>> {
-    let pairs = query.into_iter().flat_map(Url::query_pairs);
-    let call = pairs.fold(client.raw_request(Method::Get, path), |call, (name, value)| {
-        call.query(&name, value)
-    });
-    Ok(call.await?.body.to_vec())
+async fn read_operation(session: &Session, operation: Operation) -> Result<Vec<u8>> {
+    let client = session.access_without_key::<Developer>()?.client;
+    Ok(client.raw_request(Method::Get, operation.path()).await?.body.to_vec())
 }
 
 fn parse(bytes: &[u8], what: &str) -> Result<Value> {

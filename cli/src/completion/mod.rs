@@ -19,8 +19,9 @@ use svc_webhook_inbox::ListQuery;
 use crate::args::Global;
 use crate::batch;
 use crate::commands::job::job_types;
+use crate::completion::remote::List;
 use crate::error::{Exit, Failure, Result};
-use crate::resource::{Outcome, ResourceId};
+use crate::resource::Outcome;
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::webhook::{StoreAddress, samples};
@@ -57,15 +58,6 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
         }
         Ok(Err(_)) | Err(_) => Some(Exit::Failure),
     }
-}
-
-/// Returns the script of a shell that asks this program, or `None` for an unknown shell.
-pub(crate) fn script(shell: &str) -> std::io::Result<Option<Vec<u8>>> {
-    let shells = Shells::builtins();
-    let Some(completer) = shells.completer(shell) else { return Ok(None) };
-    let mut script = Vec::new();
-    completer.write_registration(VARIABLE, "svc", "svc", "svc", &mut script)?;
-    Ok(Some(script))
 }
 
 fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
@@ -112,58 +104,38 @@ fn add_completions(command: Command, group: Option<&str>, typed: &Typed) -> Comm
 
 fn with_candidates(arg: Arg, group: Option<&str>, typed: Typed) -> Arg {
     let value = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
-    let field = match (value.as_deref(), group) {
-        (Some("NAME"), Some("profile")) => {
-            return arg.add(ArgValueCandidates::new(move || profiles(&typed.global)));
-        }
-        _ if arg.get_long() == Some("profile") => {
-            return arg.add(ArgValueCandidates::new(move || profiles(&typed.global)));
-        }
-        (Some("MODEL_ID"), group) => {
-            let kind = ["image", "video"].into_iter().find(|kind| group == Some(kind));
-            return arg.add(ArgValueCandidates::new(move || models(&typed.global, kind)));
-        }
-        (Some("FORMAT_ID|HANDLE/SLUG"), _) => {
-            let formats = move |current: &OsStr| formats(&typed.global, current);
+    let global = typed.global.clone();
+    let find: Box<dyn Fn() -> Vec<CompletionCandidate> + Send + Sync> = match value.as_deref() {
+        Some("FORMAT_ID|HANDLE/SLUG") => {
+            let formats = move |current: &OsStr| formats(&global, current);
             return arg.add(ArgValueCompleter::new(formats));
         }
+        Some("NAME") if group == Some("profile") => Box::new(move || profiles(&global)),
+        _ if arg.get_long() == Some("profile") => Box::new(move || profiles(&global)),
+        Some("MODEL_ID") => {
+            let kind = ["image", "video"].into_iter().find(|kind| group == Some(kind));
+            Box::new(move || models(&global, kind))
+        }
         #[cfg(feature = "mcp")]
-        (Some("TOOL"), Some("mcp")) => {
-            let tools =
-                move || candidates(remote::fetch(&typed.global, remote::List::Tools).into_iter());
-            return arg.add(ArgValueCandidates::new(tools));
+        Some("TOOL") if group == Some("mcp") => Box::new(move || fetched(&global, List::Tools)),
+        Some("ACTION_ID") => Box::new(move || fetched(&global, List::Actions)),
+        Some("STATUS") if group == Some("job") => {
+            Box::new(|| names(JobStatus::KNOWN.iter().map(JobStatus::as_str)))
         }
-        (Some("ACTION_ID"), _) => {
-            let actions =
-                move || candidates(remote::fetch(&typed.global, remote::List::Actions).into_iter());
-            return arg.add(ArgValueCandidates::new(actions));
+        Some("TYPE") if group == Some("job") => Box::new(|| names(job_types())),
+        Some("OPERATION") if group == Some("batch") => {
+            Box::new(|| names(batch::operations().map(Operation::name)))
         }
-        (Some("STATUS"), Some("job")) => {
-            let statuses = || names(JobStatus::KNOWN.iter().map(JobStatus::as_str));
-            return arg.add(ArgValueCandidates::new(statuses));
-        }
-        (Some("TYPE"), Some("job")) => {
-            return arg.add(ArgValueCandidates::new(|| names(job_types())));
-        }
-        (Some("OPERATION"), Some("batch")) => {
-            let operations = || names(batch::operations().map(Operation::name));
-            return arg.add(ArgValueCandidates::new(operations));
-        }
-        (Some("COMMAND"), Some("help")) => {
-            return arg.add(ArgValueCandidates::new(move || names(&typed.commands)));
-        }
-        (Some("EVENT"), Some("webhook")) => {
-            let events = || names(samples().keys());
-            return arg.add(ArgValueCandidates::new(events));
-        }
-        (Some("EVENT_ID"), _) => return arg.add(ArgValueCandidates::new(move || events(&typed))),
-        (Some("JOB_ID"), _) => "job_id",
-        (Some("RUN_ID"), _) => "run_id",
-        (Some("QUEUE_ID"), _) => "queue_id",
-        (Some("TOP_UP_ID"), _) => "top_up_id",
+        Some("COMMAND") if group == Some("help") => Box::new(move || names(&typed.commands)),
+        Some("EVENT") if group == Some("webhook") => Box::new(|| names(samples().keys())),
+        Some("EVENT_ID") => Box::new(move || events(&typed)),
+        Some("JOB_ID") => Box::new(move || history(&typed, "job_id")),
+        Some("RUN_ID") => Box::new(move || history(&typed, "run_id")),
+        Some("QUEUE_ID") => Box::new(move || history(&typed, "queue_id")),
+        Some("TOP_UP_ID") => Box::new(move || history(&typed, "top_up_id")),
         _ => return arg,
     };
-    arg.add(ArgValueCandidates::new(move || history(&typed, field)))
+    arg.add(ArgValueCandidates::new(find))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,6 +146,12 @@ struct Value {
     /// The type of a model, or whether a Format has only an id.
     #[serde(default)]
     kind: String,
+}
+
+impl Value {
+    fn new(value: impl Into<String>, help: Option<String>, kind: &str) -> Self {
+        Self { value: value.into(), help: help.unwrap_or_default(), kind: kind.to_owned() }
+    }
 }
 
 const MAX_HISTORY: usize = 100;
@@ -197,11 +175,7 @@ fn history(typed: &Typed, field: &str) -> Vec<CompletionCandidate> {
             return None;
         }
         let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
-        Some(Value {
-            value: ResourceId::id(resource).to_owned(),
-            help: format!("{outcome}: {}", entry.summary),
-            kind: String::new(),
-        })
+        Some(Value::new(resource.id(), Some(format!("{outcome}: {}", entry.summary)), ""))
     });
     candidates(values.filter(|value| typed.is_new(&value.value)).take(MAX_HISTORY))
 }
@@ -220,10 +194,9 @@ fn events(typed: &Typed) -> Vec<CompletionCandidate> {
             store.list(&query).await.ok()
         })
     });
-    let values = events.into_iter().flatten().map(|event| Value {
-        value: event.id.to_string(),
-        help: format!("{}: {}", event.state.as_str(), event.event_type),
-        kind: String::new(),
+    let values = events.into_iter().flatten().map(|event| {
+        let help = format!("{}: {}", event.state.as_str(), event.event_type);
+        Value::new(event.id.to_string(), Some(help), "")
     });
     candidates(values.filter(|value| typed.is_new(&value.value)))
 }
@@ -235,26 +208,23 @@ fn profiles(global: &Global) -> Vec<CompletionCandidate> {
 }
 
 fn names(names: impl IntoIterator<Item: Into<String>>) -> Vec<CompletionCandidate> {
-    candidates(names.into_iter().map(|name| Value {
-        value: name.into(),
-        help: String::new(),
-        kind: String::new(),
-    }))
+    candidates(names.into_iter().map(|name| Value::new(name, None, "")))
+}
+
+fn fetched(global: &Global, list: List) -> Vec<CompletionCandidate> {
+    candidates(remote::fetch(global, list).into_iter())
 }
 
 fn models(global: &Global, kind: Option<&str>) -> Vec<CompletionCandidate> {
-    let models = remote::fetch(global, remote::List::Models);
-    candidates(
-        models
-            .into_iter()
-            .filter(|model| kind.is_none_or(|kind| model.kind.is_empty() || model.kind == kind)),
-    )
+    let mut models = remote::fetch(global, List::Models);
+    models.retain(|model| kind.is_none_or(|kind| model.kind.is_empty() || model.kind == kind));
+    candidates(models.into_iter())
 }
 
 /// Returns the Formats as `HANDLE/SLUG`, and also by their ids if that is what is being typed.
 fn formats(global: &Global, current: &OsStr) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
-    let formats = remote::fetch(global, remote::List::Formats);
+    let formats = remote::fetch(global, List::Formats);
     let matching = formats.into_iter().filter(|format| {
         let is_address = format.value.contains('/') || format.kind == remote::ONLY_ID;
         format.value.starts_with(&*current) && (is_address || !current.is_empty())
@@ -291,9 +261,14 @@ pub(crate) struct Completions {
 pub(crate) fn print_script(session: &Session, args: &Completions) -> Result {
     let name = args.shell.to_possible_value();
     let name = name.as_ref().map_or("", |value| value.get_name());
-    let script = script(name)
-        .map_err(|error| Failure::other(format!("cannot create the script: {error}")))?
+    let shells = Shells::builtins();
+    let completer = shells
+        .completer(name)
         .ok_or_else(|| Failure::usage(format!("no completions for `{name}`")))?;
+    let mut script = Vec::new();
+    completer
+        .write_registration(VARIABLE, "svc", "svc", "svc", &mut script)
+        .map_err(|error| Failure::other(format!("cannot create the script: {error}")))?;
     session.printer.print_bytes(&script)?;
     if session.printer.is_terminal() {
         let line = match args.shell {

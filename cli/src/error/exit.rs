@@ -121,15 +121,13 @@ impl ClientCode {
     }
 
     pub(crate) fn from_sdk(error: &Error, exit: Exit) -> Self {
+        use Exit::{Ambiguous, JobCanceled, JobFailed, Skipped, StillRunning};
+
         if error.kind() == ErrorKind::UnknownStatus {
             return Self::UNKNOWN_STATUS;
         }
-        match exit {
-            Exit::JobFailed | Exit::JobCanceled | Exit::Skipped | Exit::StillRunning => {
-                return Self::from_exit(exit);
-            }
-            Exit::Ambiguous => return Self::AMBIGUOUS,
-            _ => {}
+        if matches!(exit, JobFailed | JobCanceled | Skipped | StillRunning | Ambiguous) {
+            return Self::from_exit(exit);
         }
         match error.kind() {
             ErrorKind::Configuration if exit == Exit::Unreachable => Self::CONNECTION_FAILED,

@@ -6,7 +6,7 @@ mod sdk_error;
 mod suggestion;
 
 pub(crate) use crate::error::exit::{ClientCode, Exit};
-pub(crate) use crate::error::failure::{Failure, SetupProblem, is_disk_full};
+pub(crate) use crate::error::failure::{Failure, SetupProblem, causes, is_disk_full};
 #[cfg(feature = "mcp")]
 pub(crate) use crate::error::sdk_error::add_funds;
 pub(crate) use crate::error::sdk_error::{ConnectionRefused, message};

@@ -12,7 +12,7 @@ use svc_sdk::types::{ErrorBody, Usd};
 use svc_sdk::{Error, ErrorKind};
 
 use crate::error::failure::Inner;
-use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion, is_disk_full};
+use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion, causes, is_disk_full};
 use crate::resource::ResourceId;
 
 /// The error of connections that were refused for as long as a command waits for the service.
@@ -98,14 +98,7 @@ fn issues(body: &ErrorBody) -> Vec<String> {
 
 /// Returns the error of a service that is not there.
 fn refused_connection(error: &Error) -> Option<&ConnectionRefused> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref() {
-            return Some(error);
-        }
-        cause = error.source();
-    }
-    None
+    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 fn exit_of(error: &Error) -> Exit {
@@ -259,11 +252,12 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
     let hint = |text: &str| Some(Suggestion::from(text));
     // Reads are never charged.
     let charged = if is_write(error) { "; nothing was charged" } else { "" };
-    let list_models = |words: &[&str]| {
-        let words = ["model", "list"].iter().chain(words).copied();
-        let list = Suggestion::from("list the models with: ").svc(words);
-        Some(list.then(charged))
+    let list = |text: &str, words: &[&str]| {
+        let command = Suggestion::from(text).svc(words.iter().copied());
+        Some(command.then(charged))
     };
+    let list_models =
+        |words: &[&str]| list("list the models with: ", &[&["model", "list"], words].concat());
     let show_origin = |before: &str, after: &str| {
         let command = Suggestion::from(before).svc(["config", "show", "--origin"]);
         Some(command.then(after))
@@ -277,17 +271,14 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
             return hint("use an API key of the workspace that owns it");
         }
         Some(ErrorCode::FormatNotFound) => {
-            let list = Suggestion::from("list the Formats with: ").svc(["format", "list"]);
-            return Some(list.then(charged));
+            return list("list the Formats with: ", &["format", "list"]);
         }
         Some(ErrorCode::ActionNotFound) => {
-            let list = Suggestion::from("list the Actions with: ").svc(["action", "list"]);
-            return Some(list.then(charged));
+            return list("list the Actions with: ", &["action", "list"]);
         }
         Some(ErrorCode::ActionApiTriggerDisabled) => {
-            let list = ["action", "list", "--trigger-type", "api_call"];
-            let list = Suggestion::from("list the Actions that can be run with: ").svc(list);
-            return Some(list.then(charged));
+            let words = ["action", "list", "--trigger-type", "api_call"];
+            return list("list the Actions that can be run with: ", &words);
         }
         Some(ErrorCode::ModelNotFound) if !is_write(error) => return list_models(&[]),
         _ => {}

@@ -246,12 +246,8 @@ fn operations_section(path: &str) -> Option<String> {
     let operations: Vec<String> = operations_of(path)
         .map(|(operation, surface)| {
             let flag = surface.map_or(String::new(), |it| format!(", --surface {it}"));
-            format!(
-                "  {} {} ({}{flag})",
-                operation.method().as_str(),
-                operation.path(),
-                operation.name()
-            )
+            let (method, path) = (operation.method().as_str(), operation.path());
+            format!("  {method} {path} ({operation}{flag})")
         })
         .collect();
     (!operations.is_empty()).then(|| format!("Operations:\n{}", operations.join("\n")))

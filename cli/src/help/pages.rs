@@ -15,17 +15,12 @@ use crate::version;
 
 const WELCOME: &str = include_str!("welcome.txt");
 
-const OPTIONS_TOPIC: &str = "options";
-
-const ALL_TOPIC: &str = "all";
-
-/// The other topics of `svc help` that are not commands, and their pages.
-pub(super) const TOPICS: [(&str, &str); 3] =
-    [("surfaces", SURFACES), ("exit-codes", EXIT_CODES), ("environment", ENVIRONMENT)];
-
-const SURFACES: &str = include_str!("surfaces.txt");
-const EXIT_CODES: &str = include_str!("exit_codes.txt");
-const ENVIRONMENT: &str = include_str!("environment.txt");
+/// The topics of `svc help` that are not commands, other than `all` and `options`, and their pages.
+pub(super) const TOPICS: [(&str, &str); 3] = [
+    ("surfaces", include_str!("surfaces.txt")),
+    ("exit-codes", include_str!("exit_codes.txt")),
+    ("environment", include_str!("environment.txt")),
+];
 
 pub(crate) fn welcome_page() -> clap::Error {
     request_help(page(WELCOME), &[])
@@ -34,10 +29,10 @@ pub(crate) fn welcome_page() -> clap::Error {
 /// Returns a page as a clap error, as `--help` does, or the usage error of an unknown command.
 pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error {
     let text = match topic {
-        [topic] if topic == OPTIONS_TOPIC => {
+        [topic] if topic == "options" => {
             return request_help(options_page(&command_line), &[]);
         }
-        [topic] if topic == ALL_TOPIC => {
+        [topic] if topic == "all" => {
             let text = all_commands(&command_line);
             return request_help(command_line.help_template(text), &[]);
         }
@@ -94,17 +89,12 @@ fn reflowed(text: &str, columns: usize) -> String {
 
 /// Returns a command whose help lists the options of every command.
 fn options_page(command_line: &Command) -> Command {
-    let options = command_line
-        .get_arguments()
-        .filter(|arg| arg.is_global_set() && arg.get_id() != "help")
-        .map(|arg| {
-            let heading = "Options of every command";
-            arg.clone().hide_short_help(false).help_heading(heading)
-        });
+    let options = command_line.get_arguments();
+    let options = options.filter(|arg| arg.is_global_set() && arg.get_id() != "help").cloned();
+    let options = options.map(|arg| arg.hide_short_help(false)).chain([help_flag()]);
     Command::new("svc")
         .disable_help_flag(true)
-        .args(options)
-        .arg(help_flag().help_heading("Options of every command"))
+        .args(options.map(|arg| arg.help_heading("Options of every command")))
         .help_template("{all-args}\n")
 }
 
@@ -122,10 +112,11 @@ fn request_help(command_line: Command, path: &[String]) -> clap::Error {
     }
 }
 
+/// Returns the command that was given, its path, and its own arguments.
 pub(crate) fn given_command<'a>(
     command: &'a Command,
-    matches: &ArgMatches,
-) -> (&'a Command, String) {
+    matches: &'a ArgMatches,
+) -> (&'a Command, String, &'a ArgMatches) {
     let mut path = command.get_name().to_owned();
     let (mut command, mut matches) = (command, matches);
     while let Some((name, sub_matches)) = matches.subcommand()
@@ -134,7 +125,7 @@ pub(crate) fn given_command<'a>(
         path = format!("{path} {name}");
         (command, matches) = (sub, sub_matches);
     }
-    (command, path)
+    (command, path, matches)
 }
 
 /// Returns `--prompt` for `input.prompt`, and `--image-url[1]` for `image_url[1]`.

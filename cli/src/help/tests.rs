@@ -24,47 +24,39 @@ fn help_of(words: &str) -> String {
     error.render().to_string()
 }
 
-fn is_command_line(line: &&&str) -> bool {
-    line.starts_with("svc ")
-}
-
 #[test]
-fn every_command_has_two_or_three_examples() {
+fn every_command_has_two_or_three_examples_which_are_accepted() {
     for path in leaves(&full_command_line(), "svc") {
         let examples = examples().filter(|(command, _)| *command == path);
-        let examples: Vec<_> = examples.flat_map(|(_, lines)| lines).collect();
-        let count = examples.iter().filter(is_command_line).count();
-        assert!((2..=3).contains(&count), "{path}: {count} examples");
+        let lines: Vec<_> = examples.flat_map(|(_, lines)| lines).collect();
         let help = help_of(&path);
-        for line in examples {
+        for line in &lines {
             assert!(help.contains(line), "{path}: {line}");
+        }
+        let commands = lines.iter().filter(|line| line.starts_with("svc "));
+        assert!((2..=3).contains(&commands.clone().count()), "{path}: {lines:?}");
+        for line in commands {
+            assert!(line.starts_with(&path), "{path}: {line}");
+            let parsed = command_line()
+                .try_get_matches_from(shell_words::split(line).unwrap())
+                .and_then(|matches| Cli::from_arg_matches(&matches));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }
     }
 }
 
 #[test]
 fn the_help_of_a_key_says_what_the_service_does_with_it() {
-    let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for path in leaves(&full_command_line(), "svc") {
-        let help = squeeze(&help_of(&path));
-        if !help.contains("--idempotency-key <KEY>") {
-            continue;
-        }
-        for (operation, _) in operations_of(&path) {
-            if operation.idempotency() == Idempotency::NoKey {
-                continue;
-            }
-            let text = operation.idempotency().description();
-            assert!(help.contains(text.trim_end_matches('.')), "{path}: {help}");
-        }
-    }
-    for operation in Operation::ALL {
-        if operation.idempotency() != Idempotency::NoKey {
-            let command = command_of(*operation);
-            let path = leaves(&full_command_line(), "svc");
-            let path = path.iter().find(|it| is_command_line_of(it, command)).unwrap();
-            let help = help_of(path);
-            assert!(help.contains("--idempotency-key"), "{command}: {help}");
+    let paths = leaves(&full_command_line(), "svc");
+    for operation in Operation::ALL.iter().filter(|it| it.idempotency() != Idempotency::NoKey) {
+        let text = operation.idempotency().description();
+        let paths = paths.iter().filter(|path| is_command_line_of(path, command_of(*operation)));
+        let helps: Vec<_> = paths.map(|path| help_of(path)).collect();
+        assert!(!helps.is_empty(), "{operation}");
+        for help in helps {
+            let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(help.contains("--idempotency-key <KEY>"), "{operation}: {help}");
+            assert!(help.contains(text.trim_end_matches('.')), "{operation}: {help}");
         }
     }
 }
@@ -80,20 +72,6 @@ fn a_group_of_commands_has_its_description_and_examples() {
             help.contains(&format!("Examples:\n  {path} ")) || !help.contains("Commands:"),
             "{help}"
         );
-    }
-}
-
-#[test]
-fn every_example_is_accepted_by_the_parser() {
-    let known: BTreeSet<String> = leaves(&full_command_line(), "svc").into_iter().collect();
-    for (path, lines) in examples().filter(|(path, _)| known.contains(*path)) {
-        for line in lines.filter(|line| is_command_line(&line)) {
-            assert!(line.starts_with(path), "{path}: {line}");
-            let parsed = command_line()
-                .try_get_matches_from(shell_words::split(line).unwrap())
-                .and_then(|matches| Cli::from_arg_matches(&matches));
-            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-        }
     }
 }
 
@@ -219,16 +197,21 @@ fn body_fields(document: &Value, operation: Operation) -> Option<&BodyFields> {
 
 fn command(root: &Command, operation: Operation) -> &Command {
     let words = command_of(operation).split(' ').skip(1);
-    words
-        .map_while({
-            let mut command = root;
-            move |word| {
-                command = command.find_subcommand(word)?;
-                Some(command)
-            }
-        })
-        .last()
-        .unwrap()
+    let mut command = root;
+    for word in words {
+        let Some(sub) = command.find_subcommand(word) else { break };
+        command = sub;
+    }
+    command
+}
+
+#[test]
+fn every_operation_has_a_command() {
+    let root = full_command_line();
+    let operations = Operation::ALL.iter().copied();
+    for operation in operations.filter(|it| cfg!(feature = "mcp") || *it != Operation::Mcp) {
+        assert!(!command(&root, operation).has_subcommands(), "{operation}");
+    }
 }
 
 fn accepts(command: &Command, field: &str) -> bool {

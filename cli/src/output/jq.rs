@@ -251,17 +251,16 @@ mod engine {
     }
 
     fn run_here(filter: &Compiled, json: &[Vec<u8>]) -> Result<Vec<String>, String> {
-        let parse = |json: &Vec<u8>| read::parse_single(json).map_err(|error| error.to_string());
-        let inputs = RcIter::new(json.iter().map(parse));
+        let parse = |json: &[u8]| read::parse_single(json).map_err(|error| error.to_string());
+        let inputs = RcIter::new(json.iter().map(|json| parse(json)));
         let inputs: Inputs<'_, Val> = &inputs;
         let variables: BTreeMap<_, _> = std::env::vars_os()
             .map(|(name, value)| [name, value].map(|it| it.to_string_lossy().into_owned()))
             .map(|[name, value]| (name, value))
             .collect();
         let variables = serde_json::to_vec(&variables).map_err(|error| error.to_string())?;
-        let variables = read::parse_single(&variables).map_err(|error| error.to_string())?;
-        let location = read::parse_single(br#"{"file":"<top-level>","line":1}"#);
-        let location = location.map_err(|error| error.to_string())?;
+        let variables = parse(&variables)?;
+        let location = parse(br#"{"file":"<top-level>","line":1}"#)?;
         let (mut lines, mut bytes) = (Vec::new(), 0);
         for input in inputs {
             let context = Ctx::<Values>::new(

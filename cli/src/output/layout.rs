@@ -173,14 +173,6 @@ mod tests {
     }
 
     #[test]
-    fn text_is_truncated_before_columns_are_dropped() {
-        let all = [12, 9, 7, 40, 6, 12].map(Some);
-        assert_eq!(fitted(96), all);
-        assert_eq!(fitted(90), [12, 9, 7, 34, 6, 12].map(Some));
-        assert_eq!(fitted(64), [12, 9, 7, 8, 6, 12].map(Some));
-    }
-
-    #[test]
     fn columns_that_are_not_shown_take_no_space() {
         let widths =
             fit(&[required("id"), whole("job"), cut("label")], &[Some(12), None, Some(40)], 2, 54);
@@ -188,14 +180,22 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_dropped_by_rank_and_from_the_right() {
+    fn text_is_truncated_and_then_columns_are_dropped_by_rank_and_from_the_right() {
         let (id, status, price, job) = (Some(12), Some(9), Some(6), Some(12));
-        assert_eq!(fitted(63), [id, status, Some(7), None, price, job]);
-        assert_eq!(fitted(53), [id, status, None, None, price, job]);
-        assert_eq!(fitted(39), [id, status, None, None, price, None]);
-        assert_eq!(fitted(30), [id, status, None, None, None, None]);
-        assert_eq!(fitted(19), [id, None, None, None, None, None]);
-        assert_eq!(fitted(5), [id, None, None, None, None, None]);
+        let rows = [
+            (96, [id, status, Some(7), Some(40), price, job]),
+            (90, [id, status, Some(7), Some(34), price, job]),
+            (64, [id, status, Some(7), Some(8), price, job]),
+            (63, [id, status, Some(7), None, price, job]),
+            (53, [id, status, None, None, price, job]),
+            (39, [id, status, None, None, price, None]),
+            (30, [id, status, None, None, None, None]),
+            (19, [id, None, None, None, None, None]),
+            (5, [id, None, None, None, None, None]),
+        ];
+        for (available, expected) in rows {
+            assert_eq!(fitted(available), expected, "{available}");
+        }
     }
 
     #[test]

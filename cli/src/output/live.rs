@@ -12,7 +12,7 @@ use svc_sdk::contract::ErrorCode;
 use svc_sdk::download::{DownloadEvent, DownloadProgress};
 use svc_sdk::{Error, ErrorKind, Update};
 
-use crate::clock;
+use crate::clock::format_duration;
 use crate::output::log::{MIN_SHOWN_PAUSE, retry_reason};
 use crate::output::printer::Printer;
 use crate::text::{self, is_unicode, sanitize};
@@ -71,29 +71,15 @@ impl<'a> ProgressLine<'a> {
 
     pub(crate) fn update<T>(&self, update: &Update<T>, status: Option<&str>) {
         let status = status.map_or_else(|| "checking the status".to_owned(), sanitize);
-        let next = match update.next_poll {
-            Some(pause) => format!(
-                ", next poll in {}",
-                clock::format_duration(pause.max(Duration::from_secs(1)))
-            ),
-            None => String::new(),
-        };
         let was_failing = self.is_failing.replace(update.poll_error.is_some());
         match (&update.poll_error, was_failing, update.next_poll) {
             (Some(error), _, Some(pause)) if pause >= MIN_SHOWN_PAUSE => {
-                self.printer.note(&format!(
-                    "{}: {}, retrying in {}",
-                    self.name,
-                    reason_of_pause(error),
-                    clock::format_duration(pause)
-                ));
+                let (why, pause) = (reason_of_pause(error), format_duration(pause));
+                self.printer.note(&format!("{}: {why}, retrying in {pause}", self.name));
             }
             (Some(error), false, _) => {
-                self.printer.note(&format!(
-                    "{}: status check failed ({}); retrying",
-                    self.name,
-                    sanitize(&error.to_string())
-                ));
+                let why = sanitize(&error.to_string());
+                self.printer.note(&format!("{}: status check failed ({why}); retrying", self.name));
             }
             (None, true, _) => self.printer.note(&format!("{}: status check succeeded", self.name)),
             _ => {}
@@ -103,7 +89,11 @@ impl<'a> ProgressLine<'a> {
                 self.next_poll.set(bar.elapsed(), update.next_poll);
                 bar.set_message(status);
             }
-            None => self.plain(&status, &next, update.elapsed),
+            None => {
+                let next = update.next_poll.map(|pause| pause.max(Duration::from_secs(1)));
+                let next = next.map(|next| format!(", next poll in {}", format_duration(next)));
+                self.plain(&status, &next.unwrap_or_default(), update.elapsed);
+            }
         }
     }
 
@@ -138,11 +128,8 @@ impl<'a> ProgressLine<'a> {
     fn plain(&self, status: &str, next: &str, waited: Duration) {
         let is_new = *self.last_shown.borrow() != status;
         if is_new || waited.saturating_sub(self.last_shown_at.get()) >= PLAIN_LINE_INTERVAL {
-            self.printer.note(&format!(
-                "{}: {status} after {}{next}",
-                self.name,
-                clock::format_duration(waited)
-            ));
+            let time = format_duration(waited);
+            self.printer.note(&format!("{}: {status} after {time}{next}", self.name));
             status.clone_into(&mut self.last_shown.borrow_mut());
             self.last_shown_at.set(waited);
         }
@@ -202,7 +189,7 @@ impl NextPoll {
         let whole = Duration::from_secs(left.as_millis().div_ceil(1000).try_into().unwrap_or(0));
         match whole.is_zero() {
             true => ", polling".to_owned(),
-            false => format!(", next poll in {}", clock::format_duration(whole)),
+            false => format!(", next poll in {}", format_duration(whole)),
         }
     }
 }

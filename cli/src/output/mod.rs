@@ -15,6 +15,6 @@ pub(crate) mod values;
 
 pub(crate) use crate::output::live::{ProgressLine, progress_style};
 pub(crate) use crate::output::log::{LOG_VARIABLE, LogFilter};
-pub(crate) use crate::output::object::ObjectKind;
 pub(crate) use crate::output::printer::{Printer, PrinterOptions, write_stdout};
 pub(crate) use crate::output::table::Table;
+pub(crate) use crate::resource::ObjectKind;

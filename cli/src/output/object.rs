@@ -5,34 +5,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use crate::error::Failure;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ObjectKind {
-    Job,
-    Run,
-    Queue,
-    TopUp,
-}
-
-impl ObjectKind {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Job => "job",
-            Self::Run => "run",
-            Self::Queue => "queue",
-            Self::TopUp => "top_up",
-        }
-    }
-
-    pub(crate) const fn id_field(self) -> &'static str {
-        match self {
-            Self::Job => "job_id",
-            Self::Run => "run_id",
-            Self::Queue => "queue_id",
-            Self::TopUp => "top_up_id",
-        }
-    }
-}
+use crate::resource::ObjectKind;
 
 /// A resource as it is printed: the fields that all have, and those that it was received with.
 #[derive(Debug, Serialize)]
@@ -104,27 +77,19 @@ impl Object {
         let (artifacts, files) = (take("artifacts"), take("files"));
         let spent = fields.get("usage").and_then(|it| it["billable_amount_usd_micros"].as_i64());
         let spent = spent.map(|micros| Value::String(six_decimals(Usd::from_micros(micros))));
-        let of_result = || fields.get("result").map(|result| result["artifacts"].clone());
+        let of_result = fields.get("result").map(|it| it["artifacts"].clone()).unwrap_or_default();
         let array = |value: Value| if value.is_array() { value } else { Value::Array(Vec::new()) };
-        let object = Self {
+        fields.insert(kind.id_field().to_owned(), id.clone());
+        Self {
             object: kind.as_str(),
+            id,
             status,
             price_usd: if price_usd.is_null() { spent.unwrap_or_default() } else { price_usd },
-            artifacts: match artifacts {
-                Value::Null => array(of_result().unwrap_or_default()),
-                artifacts => array(artifacts),
-            },
+            artifacts: if artifacts.is_null() { array(of_result) } else { array(artifacts) },
             files: array(files),
             idempotency_key,
-            id: id.clone(),
             fields,
-        };
-        object.with(kind.id_field(), id)
-    }
-
-    fn with(mut self, name: &str, value: Value) -> Self {
-        self.fields.insert(name.to_owned(), value);
-        self
+        }
     }
 }
 

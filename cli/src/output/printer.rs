@@ -8,8 +8,8 @@ use std::sync::Arc;
 use console::style;
 use indicatif::ProgressBar;
 use serde::Serialize;
+use serde_json::Value;
 use svc_sdk::ApiKey;
-
 use svc_sdk::types::IdempotencyKey;
 
 use crate::args::{Color, Format};
@@ -18,8 +18,9 @@ use crate::interrupt::Interrupt;
 use crate::output::jq::Filter;
 use crate::output::log::{self, LogFilter};
 use crate::output::messages::{HeldMessages, Messages, is_dumb_terminal};
-use crate::output::object::{ObjectKind, Shown};
+use crate::output::object::Shown;
 use crate::output::table::Table;
+use crate::resource::ObjectKind;
 use crate::text::{escape_json, sanitize, shown};
 
 /// The width of a terminal that does not report one.
@@ -144,11 +145,7 @@ impl Printer {
     }
 
     /// Prints a JSON value. It is a table only with `--output table`.
-    pub(crate) fn print_value(
-        &self,
-        value: &serde_json::Value,
-        table: impl FnOnce() -> Table,
-    ) -> Result {
+    pub(crate) fn print_value(&self, value: &Value, table: impl FnOnce() -> Table) -> Result {
         match self.is_table() && self.is_table_requested {
             true => self.table(&table()),
             false => self.print_json(value, self.format),
@@ -204,28 +201,25 @@ impl Printer {
     }
 
     /// Prints an answer of the service whose fields are not the expected ones, and says so.
-    pub(crate) fn print_unexpected(&self, answer: &serde_json::Value) -> Result {
+    pub(crate) fn print_unexpected(&self, answer: &Value) -> Result {
         let printed = self.print_received(answer);
         self.note("the answer does not have the expected fields; it is shown as received");
         printed
     }
 
     /// Prints JSON of the service. A table has the fields of an object, or the items of a list.
-    pub(crate) fn print_received(&self, json: &serde_json::Value) -> Result {
-        use serde_json::Value;
-
+    pub(crate) fn print_received(&self, json: &Value) -> Result {
         let text = |value: &Value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
+        let column = |name: &str, values: &[Value]| {
+            let mut table = Table::new([name]);
+            values.iter().for_each(|value| table.row([&text(value)]));
+            table
+        };
         match json {
-            Value::Array(items) => self.print_list(items, |items| {
-                let mut table = Table::new(["item"]);
-                for item in items {
-                    table.row([&text(item)]);
-                }
-                table
-            }),
+            Value::Array(items) => self.print_list(items, |items| column("item", items)),
             Value::Object(fields) if !fields.is_empty() => self.print_item(json, |_| {
                 let mut table = Table::key_value();
                 for (name, value) in fields {
@@ -233,16 +227,12 @@ impl Printer {
                 }
                 table
             }),
-            other => self.print_value(other, || {
-                let mut table = Table::new(["answer"]);
-                table.row([&text(other)]);
-                table
-            }),
+            other => self.print_value(other, || column("answer", std::slice::from_ref(other))),
         }
     }
 
     /// Leaves it as it is in a pipe, but for a line break at its end, and indents it on a terminal.
-    pub(crate) fn print_document(&self, value: &serde_json::Value, bytes: &[u8]) -> Result {
+    pub(crate) fn print_document(&self, value: &Value, bytes: &[u8]) -> Result {
         if self.filter.is_some() || self.format == Format::Jsonl || self.stdout.terminal {
             return self.print_json(value, self.format);
         }
@@ -264,7 +254,7 @@ impl Printer {
 
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.write_stderr(text);
+            self.messages.write_line(text);
         }
     }
 
@@ -273,12 +263,12 @@ impl Printer {
             return;
         }
         let label = style("warning:").yellow().bold().force_styling(self.stderr.colored);
-        self.write_stderr(&format!("{label} {text}"));
+        self.messages.write_line(&format!("{label} {text}"));
     }
 
     pub(crate) fn print_failure(&self, failure: &Failure) {
         if !failure.is_silent() {
-            self.write_stderr(&self.failure_text(failure));
+            self.messages.write_line(&self.failure_text(failure));
         }
     }
 
@@ -289,10 +279,7 @@ impl Printer {
         }
         let label = style("error:").red().bold().force_styling(self.stderr.colored);
         let mut text = format!("{label} {}", failure.headline());
-        for line in failure.detail_lines() {
-            text.push_str("\n  ");
-            text.push_str(&line);
-        }
+        text.extend(failure.detail_lines().iter().map(|line| format!("\n  {line}")));
         text
     }
 
@@ -335,17 +322,13 @@ impl Printer {
 
     pub(crate) fn end_prompt(&self) {
         if self.stderr.terminal {
-            self.write_stderr("");
+            self.messages.write_line("");
         }
     }
 
     /// All three streams are terminals, and no other output than a table is asked for.
     pub(crate) fn can_show_screen(&self) -> bool {
-        self.stdout.terminal
-            && self.can_prompt()
-            && !is_dumb_terminal()
-            && self.format == Format::Table
-            && self.filter.is_none()
+        self.stdout.terminal && self.can_prompt() && !is_dumb_terminal() && self.is_table()
     }
 
     pub(crate) fn is_colored(&self) -> bool {
@@ -397,25 +380,14 @@ impl Printer {
 
     /// Returns the width of standard output: that of the terminal, or else the variable `COLUMNS`.
     fn width(&self) -> Option<usize> {
-        let terminal = console::Term::stdout();
-        let size = terminal.size_checked().filter(|_| self.stdout.terminal);
-        match size {
-            Some((_, columns)) if columns > 0 => Some(usize::from(columns)),
-            _ => {
-                let columns = std::env::var("COLUMNS").ok();
-                let columns = columns.and_then(|columns| columns.parse().ok());
-                let columns = columns.filter(|columns| *columns > 0);
-                columns.or_else(|| self.stdout.terminal.then_some(DEFAULT_WIDTH))
-            }
-        }
+        let size = console::Term::stdout().size_checked().filter(|_| self.stdout.terminal);
+        let columns = size.map(|(_, columns)| usize::from(columns)).filter(|it| *it > 0);
+        let variable = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok().filter(|it| *it > 0);
+        columns.or_else(variable).or_else(|| self.stdout.terminal.then_some(DEFAULT_WIDTH))
     }
 
     fn write(&self, bytes: &[u8]) -> Result {
         self.messages.above_bars(|| write_stdout(bytes))
-    }
-
-    fn write_stderr(&self, text: &str) {
-        self.messages.write_line(text);
     }
 
     /// Redacts a key in all messages, because the error page of a proxy may repeat request headers.

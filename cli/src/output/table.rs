@@ -138,34 +138,19 @@ impl Table {
         widths: &[Option<usize>],
         colored: bool,
     ) -> String {
-        let mut line = String::new();
-        let mut spaces = 0;
-        let shown = cells.zip(widths).enumerate();
-        let shown = shown.filter_map(|(index, (cell, width))| Some((index, cell, (*width)?)));
-        for (position, (index, (text, style), width)) in shown.enumerate() {
-            if position > 0 {
-                spaces += GAP.len();
-            }
+        let cells = cells.zip(widths).enumerate().filter_map(|(index, ((text, style), width))| {
+            let width = (*width)?;
             let text = truncate(text, width);
-            let padding = width.saturating_sub(text.width());
-            let is_number =
-                self.columns.get(index).is_some_and(|column| column.kind == ColumnKind::Number);
-            let (before, after) = if is_number { (padding, 0) } else { (0, padding) };
-            spaces += before;
-            if !text.is_empty() {
-                line.extend(std::iter::repeat_n(' ', spaces));
-                spaces = 0;
-                match style.filter(|_| colored) {
-                    Some(style) => {
-                        let styled = style.clone().force_styling(true).apply_to(text);
-                        line.push_str(&styled.to_string());
-                    }
-                    None => line.push_str(&text),
-                }
-            }
-            spaces += after;
-        }
-        line
+            let padding = " ".repeat(width.saturating_sub(text.width()));
+            let text = match style.filter(|_| colored) {
+                Some(style) => style.clone().force_styling(true).apply_to(text).to_string(),
+                None => text,
+            };
+            let column = self.columns.get(index);
+            let is_number = column.is_some_and(|column| column.kind == ColumnKind::Number);
+            Some(if is_number { padding + &text } else { text + &padding })
+        });
+        cells.collect::<Vec<_>>().join(GAP).trim_end_matches(' ').to_owned()
     }
 }
 

@@ -27,13 +27,13 @@ pub(crate) fn optional_money(amount: Option<Usd>) -> String {
 
 /// Formats the time since a point in time: `3 min ago`. Empty if there is none.
 pub(crate) fn time_ago(then: Option<&types::Timestamp>) -> String {
-    then.map(|then| seconds_ago(age(then))).unwrap_or_default()
+    then.map(|then| ago(then.unix_seconds())).unwrap_or_default()
 }
 
 /// Formats the time since a point in time, and the time itself: `3 min ago (2026-01-02 10:00:05 UTC)`.
 pub(crate) fn time_ago_and_date(then: Option<&types::Timestamp>) -> Option<String> {
     let then = then?;
-    Some(format!("{} ({} UTC)", seconds_ago(age(then)), date_and_time(then)))
+    Some(format!("{} ({} UTC)", ago(then.unix_seconds()), date_and_time(then)))
 }
 
 /// Formats a point in time to the second: `2026-01-02 10:00:05`, in UTC.
@@ -44,8 +44,13 @@ pub(crate) fn date_and_time(at: &types::Timestamp) -> String {
     }
 }
 
-/// Formats a number of seconds: `3 min ago`. Negative ones, from a clock ahead of this one, are 0.
-pub(crate) fn seconds_ago(seconds: i64) -> String {
+/// Formats the time since a second of Unix time: `3 min ago`.
+pub(crate) fn ago(then: i64) -> String {
+    format_age(clock::now().as_second().saturating_sub(then))
+}
+
+/// A negative number of seconds, from a clock ahead of this one, is 0.
+fn format_age(seconds: i64) -> String {
     let (count, unit) = match seconds.max(0) {
         seconds @ ..60 => (seconds, "s"),
         seconds @ ..3600 => (seconds / 60, "min"),
@@ -58,10 +63,6 @@ pub(crate) fn seconds_ago(seconds: i64) -> String {
         },
     };
     format!("{count} {unit} ago")
-}
-
-fn age(then: &types::Timestamp) -> i64 {
-    clock::now().as_second().saturating_sub(then.unix_seconds())
 }
 
 pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
@@ -145,7 +146,7 @@ mod tests {
             (800 * DAY, "2 years ago"),
         ];
         for (seconds, expected) in rows {
-            assert_eq!(seconds_ago(seconds), expected);
+            assert_eq!(format_age(seconds), expected);
         }
     }
 

@@ -246,12 +246,8 @@ pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result
         (Operation::VideoGenerate, Some("image")) => "image",
         _ => return Ok(()),
     };
-    let model = request.body.get("model").and_then(Value::as_str);
-    let model = model.unwrap_or_default();
-    let article = match kind {
-        "image" => "an",
-        _ => "a",
-    };
+    let model = request.body.get("model").and_then(Value::as_str).unwrap_or_default();
+    let article = if kind == "image" { "an" } else { "a" };
     Err(Failure::usage(format!("`{model}` is {article} {kind} model; nothing was sent"))
         .hint(Suggestion::from("use it with: ").svc([kind, "generate"]))
         .hint(Suggestion::from(format!("or list the {} models with: ", request.noun)).svc([

@@ -4,7 +4,7 @@ use svc_sdk::contract::ErrorCode;
 use url::Url;
 
 use super::Session;
-use super::sandbox::EMPTY_SANDBOX;
+use super::transports::EMPTY_SANDBOX;
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, Origin};
 use crate::error::{Failure, SetupProblem, SuggestedCommand, Suggestion};

@@ -6,7 +6,7 @@ use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, KeyStore, origin_of};
 use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::session::Session;
-use crate::session::sandbox::Sandbox;
+use crate::session::transports::Sandbox;
 
 impl Session {
     /// Returns the API key for requests to a URL, if there is one, and remembers that it was used.

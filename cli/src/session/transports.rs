@@ -1,5 +1,6 @@
 //! Transports between the client and the service: refused connections are tried again for two seconds, until
-//! the service has answered once, and a person at a terminal is told that an answer is waited for.
+//! the service has answered once, and a person at a terminal is told that an answer is waited for. In the sandbox
+//! it is a mock of the service in this process.
 
 use std::io;
 use std::sync::Arc;
@@ -8,10 +9,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
+use svc_mock_server::{DEVELOPER_API_KEY, InProcess, OPEN_API_KEY, Setup, Speed};
+use svc_sdk::ApiKey;
 use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
 
+use crate::args::SurfaceChoice;
 use crate::clock;
-use crate::error::ConnectionRefused;
+use crate::error::{ConnectionRefused, Failure, Result, causes};
 use crate::output::Printer;
 
 const RETRY_LIMIT: Duration = Duration::from_secs(2);
@@ -56,15 +60,9 @@ impl Transport for ConnectRetry {
 }
 
 fn is_refused(error: &TransportError) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let refused = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        if refused == Some(io::ErrorKind::ConnectionRefused) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    let mut kinds =
+        causes(error).filter_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
+    kinds.any(|kind| kind == io::ErrorKind::ConnectionRefused)
 }
 
 /// How long a request may stay unanswered until a note says that it is waited for.
@@ -112,5 +110,55 @@ impl Transport for SlowRequestNote {
 
     fn reconnect(&self) {
         self.transport.reconnect();
+    }
+}
+
+/// Says why a job of an earlier command is missing in the sandbox.
+pub(crate) const EMPTY_SANDBOX: &str = "each command with --sandbox starts with an empty mock; to \
+    keep jobs between commands, run the mock in another terminal: svc mock serve";
+
+/// At 2, a video takes about four seconds, so that its progress is visible.
+const SPEED: &str = "2";
+
+/// A mock of the service for one invocation of the program.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    mock: InProcess,
+}
+
+impl Sandbox {
+    pub(crate) const FIRST_PARTY_OWNER: &str = "studio";
+
+    pub(crate) fn start() -> Self {
+        let speed: Speed = SPEED.parse().unwrap_or_default();
+        Self { mock: InProcess::new(Setup::default().speed(speed)) }
+    }
+
+    pub(crate) fn transport(&self) -> Arc<dyn Transport> {
+        Arc::new(self.mock.clone())
+    }
+
+    pub(crate) fn base_url(&self, surface: SurfaceChoice) -> String {
+        match surface {
+            SurfaceChoice::Open => self.mock.base_url().to_owned(),
+            SurfaceChoice::Developer => self.mock.developer_base_url().to_owned(),
+        }
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp_url(&self) -> String {
+        self.mock.mcp_url().to_owned()
+    }
+
+    pub(crate) fn webhook_secret(&self) -> String {
+        self.mock.webhook_secret()
+    }
+
+    pub(crate) fn key(surface: SurfaceChoice) -> Result<ApiKey> {
+        let key = match surface {
+            SurfaceChoice::Open => OPEN_API_KEY,
+            SurfaceChoice::Developer => DEVELOPER_API_KEY,
+        };
+        ApiKey::new(key).map_err(|error| Failure::other(error.to_string()))
     }
 }

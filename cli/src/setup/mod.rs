@@ -16,10 +16,10 @@ use std::time::Duration;
 use console::Term;
 use dialoguer::Password;
 use http::HeaderMap;
-#[cfg(feature = "mcp")]
-use svc_sdk::RetryPolicy;
 use svc_sdk::types::Me;
 use svc_sdk::{ApiKey, Call, Developer, Open};
+#[cfg(feature = "mcp")]
+use svc_sdk::{RetryPolicy, developer};
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyLocation, KeyOrigin, origin_of};
@@ -151,10 +151,11 @@ pub(crate) async fn count_tools(
     key: &ConfiguredKey,
 ) -> Result<usize> {
     session.record_key(SurfaceChoice::Developer, key.clone());
-    let mut access = session.mcp_with(url.to_owned(), key.key.clone());
     // A refused connection is said at once.
-    access.builder = access.builder.retry(RetryPolicy::default().max_retries(0));
-    let client = access.connect().await.map_err(mcp_failure)?;
+    let once =
+        |builder: developer::ClientBuilder| builder.retry(RetryPolicy::default().max_retries(0));
+    let access = session.access_to(url.to_owned(), Some(&key.key), once)?;
+    let client = svc_mcp::McpClient::with_client(&access.client).await.map_err(mcp_failure)?;
     let tools = client.tools().await.map_err(mcp_failure)?;
     Ok(tools.len())
 }

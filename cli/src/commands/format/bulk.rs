@@ -97,15 +97,11 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result {
         let numbers: Vec<String> =
             source.items.iter().map(|index| (index + 1).to_string()).collect();
         let numbers = numbers.join(", ");
-        session
-            .printer
-            .note(&format!("Retrying {} of {count} items: {numbers}", source.items.len()));
+        let retried = source.items.len();
+        session.printer.note(&format!("Retrying {retried} of {count} items: {numbers}"));
         if let Some(items) = body.get_mut(ITEMS).and_then(Value::as_array_mut) {
-            let mut index = 0;
-            items.retain(|_| {
-                index += 1;
-                source.items.contains(&(index - 1))
-            });
+            let mut indexes = 0..;
+            items.retain(|_| indexes.next().is_some_and(|index| source.items.contains(&index)));
         }
     }
     let spending = &args.options.spending;
@@ -173,10 +169,8 @@ async fn failed_items(session: &Session, source: &QueueSource, queue: &str) -> R
         Failure::usage(why).hint("pass its id: --retry-failed=QUEUE_ID")
     })?;
     if known.as_ref().is_some_and(|known| known.hash != source.hash) {
-        let why = format!(
-            "the file or a flag has changed since the queue {} was submitted",
-            sanitize(id)
-        );
+        let id = sanitize(id);
+        let why = format!("the file or a flag has changed since the queue {id} was submitted");
         return Err(Failure::usage(why).hint(
             "put the changed rows into a file of their own, and submit that: this whole file without \
              --retry-failed would pay again for the rows that completed",
@@ -232,14 +226,11 @@ fn body_of(session: &Session, args: &Bulk) -> Result<Map<String, Value>> {
     };
     if !BULK_ITEMS_RANGE.contains(&items.len()) {
         let (least, most) = (BULK_ITEMS_RANGE.start(), BULK_ITEMS_RANGE.end());
-        let source = args
-            .input
-            .as_ref()
-            .map_or_else(|| "--param items".to_owned(), |path| path.display().to_string());
-        return Err(Failure::usage(format!(
-            "invalid number of items in {source}: {}, expected {least} to {most}",
-            items.len()
-        )));
+        let source = args.input.as_ref().map(|path| path.display().to_string());
+        let (source, count) = (source.unwrap_or_else(|| "--param items".to_owned()), items.len());
+        let why =
+            format!("invalid number of items in {source}: {count}, expected {least} to {most}");
+        return Err(Failure::usage(why));
     }
     let (mut bodies, mut invalid) = (Vec::new(), None);
     for (number, item) in (1..).zip(items) {
@@ -266,9 +257,8 @@ fn body_of(session: &Session, args: &Bulk) -> Result<Map<String, Value>> {
         && !concurrency.as_u64().is_some_and(|it| BULK_CONCURRENCY_RANGE.contains(&it))
     {
         let (least, most) = (BULK_CONCURRENCY_RANGE.start(), BULK_CONCURRENCY_RANGE.end());
-        return Err(Failure::usage(format!(
-            "invalid concurrency `{concurrency}`: expected {least} to {most}"
-        )));
+        let why = format!("invalid concurrency `{concurrency}`: expected {least} to {most}");
+        return Err(Failure::usage(why));
     }
     Ok(body)
 }

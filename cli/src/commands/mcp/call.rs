@@ -7,10 +7,11 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use svc_mcp::{McpClient, McpError, Tool, ToolResult};
+use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::IdempotencyKey;
+use svc_sdk::types::{IdempotencyKey, InvalidField};
 
-use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
+use crate::args::{Pair, SpendingArgs, headings, parse_usd};
 use crate::clock;
 use crate::commands::mcp::EndpointArgs;
 use crate::commands::mcp::error::{call_failure, read_failure};
@@ -22,7 +23,7 @@ use crate::request::SubmitRequest;
 use crate::request::body::run::usd_number;
 use crate::request::pricing::{self, Price, SpendCap};
 use crate::resource::Outcome;
-use crate::session::{McpAccess, Session};
+use crate::session::{Access, Session};
 use crate::submit::paid_request::PaidRequest;
 use crate::submit::payment::{Payment, ambiguous_if_key_in_use, submitted_with_key};
 use crate::text::nearest;
@@ -53,9 +54,8 @@ pub(crate) struct Call {
 
 pub(super) async fn run(session: &Session, args: &Call) -> Result {
     let mut arguments = arguments(args)?;
-    let McpAccess { builder, url, key_fingerprint } =
-        session.mcp(args.endpoint.mcp_url.as_deref())?;
-    let channel = builder.build()?.with_account(key_fingerprint.as_str());
+    let access = session.mcp(args.endpoint.mcp_url.as_deref())?;
+    let channel = access.client.with_account(access.key_fingerprint.as_str());
     let connect = async {
         let client = McpClient::with_client(&channel).await.map_err(read_failure)?;
         let tools = client.tools().await.map_err(read_failure)?;
@@ -72,17 +72,12 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result {
     }
     match tool {
         Some(tool) if tool.is_paid() => {
-            let call = PaidCall {
-                session,
-                url: &url,
-                key_fingerprint: &key_fingerprint,
-                client: &client,
-                tool,
-                spending: &args.spending,
-            };
-            call.run(arguments).await
+            let (client, spending) = (&client, &args.spending);
+            PaidCall { session, access: &access, client, tool, spending }.run(arguments).await
         }
-        _ if args.spending.dry_run => dry_run(session, &url, &args.tool, &arguments, None),
+        _ if args.spending.dry_run => {
+            dry_run(session, &access.base_url, &args.tool, &arguments, None)
+        }
         tool => {
             let call = async {
                 let called = client.call(&args.tool, Value::Object(arguments)).await;
@@ -136,8 +131,7 @@ fn hint_for_unknown(name: &str, tools: &[Tool]) -> Suggestion {
 
 struct PaidCall<'a> {
     session: &'a Session,
-    url: &'a str,
-    key_fingerprint: &'a str,
+    access: &'a Access<Developer>,
     client: &'a McpClient,
     tool: &'a Tool,
     spending: &'a SpendingArgs,
@@ -166,18 +160,14 @@ impl PaidCall<'_> {
         };
         if self.spending.dry_run {
             pricing::check_max_price(&price, self.spending.max_price)?;
-            return dry_run(self.session, self.url, &self.tool.name, &request.body, Some(&price));
+            let url = &self.access.base_url;
+            return dry_run(self.session, url, &self.tool.name, &request.body, Some(&price));
         }
         let paid = PaidRequest {
-            surface: SurfaceChoice::Developer,
-            base_url: self.url,
-            key_fingerprint: self.key_fingerprint,
-            request: &request,
             chosen_key: chosen_key.as_ref(),
             max_price: price.upper_bound(),
             is_idempotent: self.tool.recognizes_keys(),
-            source: None,
-            keeps_labels: self.session.keeps_labels(),
+            ..PaidRequest::new(self.access, &request)
         };
         self.send(paid, &price).await
     }
@@ -221,25 +211,16 @@ impl PaidCall<'_> {
     /// Removes the caller's idempotency key from the arguments, and returns it or that of the flag.
     fn chosen_key(&self, arguments: &mut Map<String, Value>) -> Result<Option<IdempotencyKey>> {
         let flag = self.spending.idempotency_key.clone();
+        if !self.tool.has_argument(KEY) && flag.is_some() {
+            let why = format!("the tool {} does not accept an idempotency key", self.tool.name);
+            return Err(Failure::usage(why));
+        }
         if !self.tool.has_argument(KEY) {
-            return match flag {
-                None => Ok(None),
-                Some(_) => {
-                    let why =
-                        format!("the tool {} does not accept an idempotency key", self.tool.name);
-                    Err(Failure::usage(why))
-                }
-            };
+            return Ok(None);
         }
-        match arguments.remove(KEY) {
-            None => Ok(flag),
-            Some(key) => {
-                let key = key.as_str().unwrap_or_default().parse();
-                key.map(Some).map_err(|error: svc_sdk::types::InvalidField| {
-                    Failure::usage(error.to_string())
-                })
-            }
-        }
+        let Some(key) = arguments.remove(KEY) else { return Ok(flag) };
+        let key = key.as_str().unwrap_or_default().parse();
+        key.map(Some).map_err(|error: InvalidField| Failure::usage(error.to_string()))
     }
 
     async fn confirm(&self, price: &Price) -> Result {
@@ -336,13 +317,11 @@ fn print_fields(session: &Session, structured: &Value) -> Result {
 }
 
 fn arguments(args: &Call) -> Result<Map<String, Value>> {
-    let mut arguments = match args.input.as_deref().map(|input| read_json_or_file("--input", input))
-    {
+    let input = args.input.as_deref().map(|input| read_json_or_file("--input", input));
+    let mut arguments = match input.transpose()? {
         None => Map::new(),
-        Some(input) => match input? {
-            Value::Object(arguments) => arguments,
-            _ => return Err(Failure::usage("invalid --input: expected a JSON object")),
-        },
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => return Err(Failure::usage("invalid --input: expected a JSON object")),
     };
     for pair in &args.arguments {
         let text = || Value::from(pair.value.as_str());

@@ -11,6 +11,7 @@ mod tool_handler;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
+use svc_mcp::McpClient;
 
 use self::call::Call;
 use self::error::read_failure;
@@ -32,7 +33,6 @@ pub(crate) enum Mcp {
     Serve(Serve),
 }
 
-/// The flag `--mcp-url`.
 #[derive(Args, Debug)]
 pub(crate) struct EndpointArgs {
     /// URL of the service's MCP endpoint [env: SVC_MCP_URL]
@@ -50,8 +50,8 @@ pub(crate) async fn run(session: &Session, args: Mcp) -> Result {
 
 async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result {
     let listed = async {
-        let client = session.mcp(endpoint.mcp_url.as_deref())?.connect().await;
-        let client = client.map_err(read_failure)?;
+        let access = session.mcp(endpoint.mcp_url.as_deref())?;
+        let client = McpClient::with_client(&access.client).await.map_err(read_failure)?;
         client.tools().await.map_err(read_failure)
     };
     let tools = tokio::select! {

@@ -110,6 +110,12 @@ fn serve_failure(error: &dyn std::error::Error) -> Failure {
 #[derive(Clone, Debug)]
 struct McpServer(Arc<ToolHandler>);
 
+impl McpServer {
+    fn available_tools(&self) -> impl Iterator<Item = &Value> {
+        self.0.tools.iter().filter(|tool| self.0.is_available(name_of(tool)))
+    }
+}
+
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let implementation = Implementation::new("svc", env!("CARGO_PKG_VERSION"));
@@ -123,8 +129,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.tools.iter().filter(|tool| self.0.is_available(name_of(tool)));
-        let tools = tools.cloned().collect();
+        let tools = self.available_tools().cloned().collect();
         let tools =
             serde_json::from_value(Value::Array(tools)).map_err(|error| internal(&error))?;
         Ok(ListToolsResult::with_all_items(tools))
@@ -152,8 +157,7 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = request.name.as_ref();
-        let mut available = self.0.tools.iter().filter(|tool| self.0.is_available(name_of(tool)));
-        let Some(tool) = available.find(|tool| name_of(tool) == name) else {
+        let Some(tool) = self.available_tools().find(|tool| name_of(tool) == name) else {
             let message = format!("unknown tool `{name}`");
             return Err(ErrorData::invalid_params(message, None));
         };

@@ -80,11 +80,9 @@ allow such calls by starting the server with --allow-unpriced and without --max-
         let spent = ledger.spent.checked_add(cost);
         match (spent, self.total) {
             (Some(spent), Some(total)) if spent > total => {
+                let [cost, spent, total] = [cost, ledger.spent, total].map(money);
                 let message = format!(
-                    "the call may cost {}, and {} of {} for this session are spent",
-                    money(cost),
-                    money(ledger.spent),
-                    money(total)
+                    "the call may cost {cost}, and {spent} of {total} for this session are spent"
                 );
                 Err(ToolError::new("max_total_exceeded", message))
             }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::Operation;
+use svc_sdk::contract::{Operation, Surface};
 use svc_sdk::handle::{AgentRun, FormatRun, Handle, JobResource};
 use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
 use svc_sdk::{Client, ClientSurface, Developer, Error, ErrorKind, Open};
@@ -19,7 +19,7 @@ use crate::journal::Submissions;
 use crate::request::SubmitRequest;
 use crate::request::body::run::{self as run_body, usd_number};
 use crate::request::body::{RequestBody, has_content, has_input};
-use crate::request::pricing::Price;
+use crate::request::pricing::{EstimateSource, Price};
 use crate::session::Access;
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::Payment;
@@ -85,7 +85,7 @@ impl ToolHandler {
             "image_generate" => self.image(arguments).await,
             "video_generate" => self.video(arguments).await,
             "music_generate" => {
-                self.developer_job("music track", Op::Music1Generate, arguments).await
+                self.job(self.developer()?, "music track", Op::Music1Generate, arguments).await
             }
             "format_run" => self.format_run(arguments).await,
             "agent_completion" => self.agent_run(arguments).await,
@@ -115,7 +115,8 @@ impl ToolHandler {
 
     async fn image(&self, mut arguments: Map<String, Value>) -> ToolResult {
         let Some(open) = &self.open else {
-            return self.developer_job("image", Operation::Image1Generate, arguments).await;
+            let operation = Operation::Image1Generate;
+            return self.job(self.developer()?, "image", operation, arguments).await;
         };
         if !arguments.contains_key("model") {
             let models = read(&open.client, Operation::ImageModelsList, &[], None).await?;
@@ -126,7 +127,7 @@ impl ToolHandler {
             };
             arguments.insert("model".to_owned(), model);
         }
-        self.open_job("image", Operation::ImageGenerate, arguments).await
+        self.job(open, "image", Operation::ImageGenerate, arguments).await
     }
 
     async fn video(&self, mut arguments: Map<String, Value>) -> ToolResult {
@@ -137,38 +138,29 @@ impl ToolHandler {
                  reference_image_urls or reference_video_urls",
             ));
         }
-        if self.open.is_none() {
+        let Some(open) = &self.open else {
             let operation = Operation::Video1Generate;
-            return self.developer_job("video", operation, arguments).await;
-        }
+            return self.job(self.developer()?, "video", operation, arguments).await;
+        };
         arguments.entry("model").or_insert_with(|| json!("auto"));
-        self.open_job("video", Operation::VideoGenerate, arguments).await
+        self.job(open, "video", Operation::VideoGenerate, arguments).await
     }
 
-    async fn open_job(
+    /// Submits a job. On the developer surface its price is unknown in advance.
+    async fn job<S: EstimateSource>(
         &self,
+        access: &Access<S>,
         noun: &'static str,
         operation: Operation,
         mut arguments: Map<String, Value>,
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
+        if S::SURFACE == Surface::Developer {
+            arguments.remove("model");
+        }
         let body = RequestBody::from_fields(arguments).finish()?;
         let request = SubmitRequest::new(noun, operation, body);
-        self.submit::<JobResource<Open>>(self.open()?, &request, spend_limit).await
-    }
-
-    /// Submits a job on the developer surface, where the price is unknown in advance.
-    async fn developer_job(
-        &self,
-        noun: &'static str,
-        operation: Operation,
-        mut arguments: Map<String, Value>,
-    ) -> ToolResult {
-        let spend_limit = self.spend_limit(&mut arguments)?;
-        arguments.remove("model");
-        let body = RequestBody::from_fields(arguments).finish()?;
-        let request = SubmitRequest::new(noun, operation, body);
-        self.submit::<JobResource<Developer>>(self.developer()?, &request, spend_limit).await
+        self.submit::<JobResource<S>>(access, &request, spend_limit).await
     }
 
     async fn format_run(&self, mut arguments: Map<String, Value>) -> ToolResult {

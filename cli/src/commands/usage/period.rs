@@ -9,12 +9,15 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use svc_sdk::Developer;
 use svc_sdk::developer::Client;
 use svc_sdk::types::{UsageEntry, UsageKind, Usd};
 
-use super::net_spend::{OTHER, RefundOfUnread, Spend, Subject, moment_of, net_spend, subject_id};
-use super::{Total, Usage, entry_table, print_chart, totals};
+use super::{
+    OTHER, RefundOfUnread, Spend, Subject, Total, Usage, entry_table, moment_of, net_spend,
+    print_chart, subject_id, totals,
+};
 use crate::config::state_dir;
 use crate::error::{Failure, Result};
 use crate::input::{read_or_empty, write_private};
@@ -102,13 +105,19 @@ pub(super) async fn run(
     }
     let mut entries = entries;
     entries.retain(|entry| period.contains(moment_of(entry)));
-    let names = SubjectNames::read(session, access, args.by, &spends).await?;
+    let names = names(session, access, args.by, &spends).await?;
     let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
     for spend in &spends {
         let key = match args.by {
             By::Day => spend.day.clone(),
-            By::Model => spend.subject.model(&names.0).to_owned(),
-            By::Operation | By::Batch => names.of(&spend.subject).to_owned(),
+            By::Model => spend.subject.model(&names).to_owned(),
+            By::Operation | By::Batch => match &spend.subject {
+                Subject::Model(model) => model.clone(),
+                Subject::Job(id) | Subject::Run(id) => {
+                    names.get(id).map_or(OTHER, String::as_str).to_owned()
+                }
+                Subject::Other => OTHER.to_owned(),
+            },
         };
         let (count, sum) = groups.entry(key).or_default();
         *count += 1;
@@ -229,12 +238,8 @@ fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Tim
 
 impl NetSpendReport {
     fn table(&self, by: By) -> Table {
-        let name = match by {
-            By::Day => "day",
-            By::Model => "model",
-            By::Operation => "operation",
-            By::Batch => "batch",
-        };
+        let by = by.to_possible_value();
+        let name = by.as_ref().map_or("", |by| by.get_name());
         let mut table = Table::new([required(name), number("count"), number("net")]);
         for group in &self.groups {
             table.row([&group.key, &group.count.to_string(), &money(group.amount_usd)]);
@@ -245,45 +250,27 @@ impl NetSpendReport {
     }
 }
 
-/// The keys of jobs and runs by their ids.
-#[derive(Default)]
-struct SubjectNames(HashMap<String, String>);
-
-impl SubjectNames {
-    async fn read(
-        session: &Session,
-        access: &Access<Developer>,
-        by: By,
-        spends: &[Spend],
-    ) -> Result<Self> {
-        let folder = state_dir(session.environment())?;
-        let names = match by {
-            By::Day => HashMap::new(),
-            By::Model => models(session, &access.client, &folder, spends).await,
-            By::Operation | By::Batch => {
-                let mut names = match by {
-                    By::Operation => operations(session, access, &folder, spends).await?,
-                    _ => HashMap::new(),
-                };
-                let (items, problems) = batch::known_items(session).await?;
-                problems.iter().for_each(|problem| session.printer.warn(problem));
-                for item in items {
-                    let name = if by == By::Operation { item.operation } else { item.batch };
-                    names.insert(item.id, name);
-                }
-                names
-            }
-        };
-        Ok(Self(names))
+/// Returns what the jobs and runs that money was spent for are grouped by, by their ids.
+async fn names(
+    session: &Session,
+    access: &Access<Developer>,
+    by: By,
+    spends: &[Spend],
+) -> Result<HashMap<String, String>> {
+    let folder = state_dir(session.environment())?;
+    let mut names = match by {
+        By::Day => return Ok(HashMap::new()),
+        By::Model => return Ok(models(session, &access.client, &folder, spends).await),
+        By::Operation => operations(session, access, &folder, spends).await?,
+        By::Batch => HashMap::new(),
+    };
+    let (items, problems) = batch::known_items(session).await?;
+    problems.iter().for_each(|problem| session.printer.warn(problem));
+    for item in items {
+        let name = if by == By::Operation { item.operation } else { item.batch };
+        names.insert(item.id, name);
     }
-
-    fn of<'a>(&'a self, subject: &'a Subject) -> &'a str {
-        match subject {
-            Subject::Model(model) => model,
-            Subject::Job(id) | Subject::Run(id) => self.0.get(id).map_or(OTHER, String::as_str),
-            Subject::Other => OTHER,
-        }
-    }
+    Ok(names)
 }
 
 async fn models(
@@ -292,36 +279,17 @@ async fn models(
     folder: &Path,
     spends: &[Spend],
 ) -> HashMap<String, String> {
-    let path = folder.join("models.json");
-    let known = read_or_empty(&path).unwrap_or_default();
-    let mut models: HashMap<String, String> = serde_json::from_str(&known).unwrap_or_default();
-    let ids: HashSet<&str> = spends
-        .iter()
-        .filter_map(|spend| match &spend.subject {
-            Subject::Job(id) => Some(id.as_str()),
-            _ => None,
-        })
-        .collect();
-    let missing: Vec<_> = ids.into_iter().filter(|id| !models.contains_key(*id)).collect();
-    let reads =
-        missing.into_iter().map(|id| async move { (id, client.jobs().handle(id).get().await) });
-    let mut reads = stream::iter(reads).buffer_unordered(READS);
-    let (mut is_changed, mut failed) = (false, 0);
-    while let Some((id, job)) = reads.next().await {
-        match job {
-            Ok(job) => {
-                models.insert(id.to_owned(), job.model.unwrap_or_else(|| OTHER.to_owned()));
-                is_changed = true;
-            }
-            Err(_) => failed += 1,
-        }
-    }
+    let jobs = spends.iter().filter_map(|spend| match &spend.subject {
+        Subject::Job(id) => Some(id),
+        _ => None,
+    });
+    let model = async |id: &str| {
+        let job = client.jobs().handle(id).get().await?;
+        Ok((job.model.unwrap_or_else(|| OTHER.to_owned()), true))
+    };
+    let (models, failed) = kept_answers(&folder.join("models.json"), jobs.collect(), model).await;
     if failed > 0 {
         session.printer.warn(&format!("the models of {failed} jobs cannot be read"));
-    }
-    if is_changed && let Ok(json) = serde_json::to_vec(&models) {
-        // Without the file they are read again.
-        let _ = write_private(&path, &json);
     }
     models
 }
@@ -348,7 +316,23 @@ async fn operations(
     // The ledger names the runs of a queue, and the journal the queue.
     let mut subjects = spends.iter().map(|spend| &spend.subject);
     if subjects.any(|it| matches!(it, Subject::Run(id) if !operations.contains_key(id))) {
-        for (queue, runs) in runs_of_queues(session, &access.client, folder, queues.keys()).await {
+        let runs = async |id: &str| match access.client.queues().handle(id).get().await {
+            Ok(queue) => {
+                let is_ended = queue.is_terminal();
+                let runs = queue.items.into_iter().filter_map(|item| item.run_id);
+                Ok((runs.map(|run| run.to_string()).collect::<Vec<_>>(), is_ended))
+            }
+            // It is of another workspace.
+            Err(error) if error.is_not_found() => Ok((Vec::new(), false)),
+            Err(error) => Err(error),
+        };
+        let path = folder.join("queues.json");
+        let (runs, failed) = kept_answers(&path, queues.keys().collect(), runs).await;
+        if failed > 0 {
+            let queues = counted(failed, "queue");
+            session.printer.warn(&format!("the runs of {queues} cannot be read"));
+        }
+        for (queue, runs) in runs {
             let operation = queues.get(&queue);
             operations.extend(runs.into_iter().filter_map(|run| Some((run, operation?.clone()))));
         }
@@ -356,47 +340,36 @@ async fn operations(
     Ok(operations)
 }
 
-/// Returns the runs of queues. Those of queues that have ended are kept in the state folder.
-async fn runs_of_queues<'a>(
-    session: &Session,
-    client: &Client,
-    folder: &Path,
-    ids: impl Iterator<Item = &'a String>,
-) -> HashMap<String, Vec<String>> {
-    let path = folder.join("queues.json");
-    let known = read_or_empty(&path).unwrap_or_default();
-    let mut ended: HashMap<String, Vec<String>> = serde_json::from_str(&known).unwrap_or_default();
-    let missing: Vec<_> = ids.filter(|id| !ended.contains_key(*id)).collect();
-    let read =
-        |id: &'a String| async move { (id, client.queues().handle(id.as_str()).get().await) };
-    let mut reads = stream::iter(missing).map(read).buffer_unordered(READS);
-    let (mut active, mut is_changed, mut failed) = (HashMap::new(), false, 0);
-    while let Some((id, queue)) = reads.next().await {
-        let queue = match queue {
-            Ok(queue) => queue,
-            // It is of another workspace.
-            Err(error) if error.is_not_found() => continue,
-            Err(_) => {
-                failed += 1;
-                continue;
+/// Reads something of each id, unless it is known from a file. An answer that is final is kept in that file.
+/// Also returns how many could not be read.
+async fn kept_answers<T: Serialize + DeserializeOwned>(
+    path: &Path,
+    ids: HashSet<&String>,
+    read: impl AsyncFn(&str) -> Result<(T, bool), svc_sdk::Error>,
+) -> (HashMap<String, T>, usize) {
+    let known = read_or_empty(path).unwrap_or_default();
+    let mut kept: HashMap<String, T> = serde_json::from_str(&known).unwrap_or_default();
+    let missing: Vec<&String> = ids.into_iter().filter(|id| !kept.contains_key(*id)).collect();
+    let read = &read;
+    let reads = missing.into_iter().map(|id| async move { (id, read(id).await) });
+    let mut reads = stream::iter(reads).buffer_unordered(READS);
+    let (mut others, mut is_changed, mut failed) = (HashMap::new(), false, 0);
+    while let Some((id, answer)) = reads.next().await {
+        match answer {
+            Ok((value, is_final)) => {
+                is_changed |= is_final;
+                let answers = if is_final { &mut kept } else { &mut others };
+                answers.insert(id.clone(), value);
             }
-        };
-        let is_ended = queue.is_terminal();
-        let runs = queue.items.into_iter().filter_map(|item| item.run_id);
-        let runs = runs.map(|run| run.to_string()).collect();
-        is_changed |= is_ended;
-        let queues = if is_ended { &mut ended } else { &mut active };
-        queues.insert(id.clone(), runs);
+            Err(_) => failed += 1,
+        }
     }
-    if failed > 0 {
-        session.printer.warn(&format!("the runs of {} cannot be read", counted(failed, "queue")));
-    }
-    if is_changed && let Ok(json) = serde_json::to_vec(&ended) {
+    if is_changed && let Ok(json) = serde_json::to_vec(&kept) {
         // Without the file they are read again.
-        let _ = write_private(&path, &json);
+        let _ = write_private(path, &json);
     }
-    ended.extend(active);
-    ended
+    kept.extend(others);
+    (kept, failed)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::clock;
 use crate::error::{ClientCode, Exit, Failure, Result, Suggestion};
 use crate::listing::Continuation;
 use crate::output::layout::{cut, number, required, status, time, whole};
-use crate::output::values::seconds_ago;
+use crate::output::values::ago;
 use crate::output::{Table, write_stdout};
 use crate::session::Session;
 use crate::text::sanitize;
@@ -135,15 +135,11 @@ fn table(items: &[InboxItem]) -> Table {
             &sanitize(item.run_id.as_deref().unwrap_or("-")),
             item.state,
             &item.attempts.to_string(),
-            &age(item.received_at),
+            &ago(item.received_at.as_second()),
             &sanitize(item.shown_error().unwrap_or("-")),
         ]);
     }
     table
-}
-
-fn age(at: Timestamp) -> String {
-    seconds_ago(clock::now().as_second() - at.as_second())
 }
 
 fn timestamp(at: SystemTime) -> Timestamp {
@@ -279,7 +275,7 @@ async fn show(session: &Session, args: Show) -> Result {
         table.field("run", item.run_id.as_deref().map(sanitize));
         table.status_field("state", Some(item.state));
         table.field("attempts", Some(item.attempts));
-        let received = format!("{} ({})", age(item.received_at), item.received_at);
+        let received = format!("{} ({})", ago(item.received_at.as_second()), item.received_at);
         table.field("received", Some(received));
         table.field("due", item.due_at);
         table.field("finished", item.finished_at);

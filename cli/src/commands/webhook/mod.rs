@@ -3,8 +3,7 @@
 //! `secret` and `test` call the service; the others work offline.
 
 mod inbox;
-mod secret;
-mod sign;
+mod signing;
 mod trigger;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -24,7 +23,7 @@ use crate::webhook::{Secrets, StoreAddress, Target};
 pub(crate) enum Webhook {
     /// Show and rotate the workspace's signing secret
     #[command(subcommand)]
-    Secret(secret::Secret),
+    Secret(signing::Secret),
     /// Send a signed test event from the service to a URL
     Test(trigger::Test),
     /// Receive webhooks on this machine: verify, store and forward them
@@ -44,9 +43,9 @@ pub(crate) enum Webhook {
     ///
     /// The exit code is 0 if the delivery is genuine and recent, and 1 if it is rejected; the reason
     /// is printed to stderr.
-    Verify(sign::Verify),
+    Verify(signing::Verify),
     /// Sign a body as the service does (offline)
-    Sign(sign::Sign),
+    Sign(signing::Sign),
     /// Create and sign an event, and send it to a receiver (does not call the service)
     ///
     /// Without a configured secret it is signed with one that is made once, which `svc webhook listen`
@@ -59,13 +58,13 @@ pub(crate) enum Webhook {
 
 pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result {
     match webhook {
-        Webhook::Secret(args) => secret::run(session, args).await,
+        Webhook::Secret(args) => signing::secret(session, args).await,
         Webhook::Test(args) => trigger::send_test(session, args).await,
         Webhook::Listen(args) => listen_on(session, args).await,
         Webhook::Replay(args) => inbox::replay(session, args).await,
         Webhook::Inbox(args) => inbox::run(session, args).await,
-        Webhook::Verify(args) => sign::verify(session, &args),
-        Webhook::Sign(args) => sign::sign(session, &args),
+        Webhook::Verify(args) => signing::verify(session, &args),
+        Webhook::Sign(args) => signing::sign(session, &args),
         Webhook::Trigger(args) => trigger::trigger(session, args).await,
     }
 }

@@ -73,12 +73,9 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result {
         None => sample_body(&args)?.to_string().into_bytes(),
     };
     let event = Event::parse(&body).map_err(|error| Failure::usage(error.to_string()))?;
-    if event.event_type().as_str() != args.event {
-        let why = format!(
-            "invalid payload: its event is `{}`, expected `{}`",
-            event.event_type(),
-            args.event
-        );
+    let (found, expected) = (event.event_type(), &args.event);
+    if found.as_str() != *expected {
+        let why = format!("invalid payload: its event is `{found}`, expected `{expected}`");
         return Err(Failure::usage(why));
     }
     let secrets = secrets(session, &args.secret)?;

@@ -1,5 +1,7 @@
 //! A failure as text for people, and as JSON for programs.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value, json};
 
 use crate::error::failure::Failure;
@@ -23,41 +25,27 @@ impl Failure {
     /// Returns the lines below the headline.
     pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
-        let named = |name: &str, value: &Option<String>| {
-            value.as_ref().map(|value| format!("{name}: {}", sanitize(value)))
-        };
+        let mut lines: Vec<String> = inner.issues.iter().map(|issue| sanitize(issue)).collect();
         // The issues contain the same information as the details.
-        let details = inner
-            .details
-            .as_ref()
-            .filter(|_| inner.issues.is_empty())
-            .and_then(|details| details_text(details, &inner.message))
-            .map(|details| format!("details: {}", sanitize(&details)));
-        let resume = inner.resume.as_ref().map(|command| format!("resume with: {command}"));
-        let resource = inner
-            .resource
-            .as_ref()
-            .map(|resource| format!("{}: {}", resource.noun(), sanitize(resource.id())));
-        let issues = inner.issues.iter().map(|issue| sanitize(issue));
-        let parts = inner.parts.iter().flat_map(|part| {
-            let lines = part.detail_lines();
-            let lines = lines.into_iter().map(|line| format!("  {line}"));
-            std::iter::once(part.headline()).chain(lines)
-        });
-        let api_keys = inner
-            .api_keys
-            .iter()
-            .map(|(redacted, origin)| format!("API key: {redacted} from {}", sanitize(origin)));
-        issues
-            .chain(details)
-            .chain(parts)
-            .chain(api_keys)
-            .chain(inner.next.iter().map(|hint| format!("next: {}", sanitize(&hint.to_string()))))
-            .chain(resume)
-            .chain(resource)
-            .chain(named("idempotency key", &inner.idempotency_key))
-            .chain(named("request id", &inner.request_id))
-            .collect()
+        let details = inner.details.as_ref().filter(|_| inner.issues.is_empty());
+        let details = details.and_then(|details| details_text(details, &inner.message));
+        lines.extend(details.map(|details| format!("details: {}", sanitize(&details))));
+        for part in &inner.parts {
+            lines.push(part.headline());
+            lines.extend(part.detail_lines().iter().map(|line| format!("  {line}")));
+        }
+        for (redacted, origin) in &inner.api_keys {
+            lines.push(format!("API key: {redacted} from {}", sanitize(origin)));
+        }
+        let mut add = |name: &str, value: &dyn Display| {
+            lines.push(format!("{name}: {}", sanitize(&value.to_string())));
+        };
+        inner.next.iter().for_each(|hint| add("next", hint));
+        inner.resume.iter().for_each(|command| add("resume with", command));
+        inner.resource.iter().for_each(|resource| add(resource.noun(), &resource.id()));
+        inner.idempotency_key.iter().for_each(|key| add("idempotency key", key));
+        inner.request_id.iter().for_each(|id| add("request id", id));
+        lines
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -83,17 +71,12 @@ impl Failure {
         put("request_id", text(&inner.request_id));
         put("details", self.details_json());
         put("files", inner.files.clone());
-        let api_keys = inner
-            .api_keys
-            .iter()
-            .map(|(redacted, origin)| json!({"redacted": redacted, "origin": origin}));
-        put("api_keys", Some(api_keys.collect()).filter(|_| !inner.api_keys.is_empty()));
+        let list = |items: Vec<Value>| Some(Value::Array(items)).filter(|it| *it != json!([]));
+        let api_keys = inner.api_keys.iter();
+        let api_keys = api_keys.map(|(key, origin)| json!({"redacted": key, "origin": origin}));
+        put("api_keys", list(api_keys.collect()));
         put("next_action", text(&inner.next_action));
-        put(
-            "next",
-            Some(inner.next.iter().map(ToString::to_string).collect())
-                .filter(|_| !inner.next.is_empty()),
-        );
+        put("next", list(inner.next.iter().map(|hint| hint.to_string().into()).collect()));
         if let Some(resource) = &inner.resource {
             put(resource.field(), Some(resource.id().into()));
         }

@@ -9,8 +9,7 @@ use svc_sdk::types::{OutputSchema, Usd};
 use crate::args::{FormatFields, InstructionArgs, RunArgs};
 use crate::error::{Failure, Result};
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
-use crate::request::body::RequestBody;
-use crate::request::body::validation::is_media_url;
+use crate::request::body::{RequestBody, is_media_url};
 use crate::session::Session;
 
 const CAP_FIELD: &str = "generation_spend_cap_usd";

@@ -9,8 +9,6 @@ use svc_sdk::contract::Operation;
 use super::split;
 use crate::text::counted;
 
-const MAX_SCHEMA_DEPTH: u8 = 8;
-
 /// The columns of a spreadsheet, which are named in its first record.
 #[derive(Debug)]
 pub(crate) struct Columns {
@@ -107,8 +105,8 @@ impl Fields {
         let mut types = BTreeMap::new();
         let mut is_complete = false;
         if let Some(schema) = schema {
-            collect_fields(&document, schema, MAX_SCHEMA_DEPTH, &mut types);
-            let resolved = resolve(&document, schema, MAX_SCHEMA_DEPTH);
+            collect_fields(&document, schema, &mut types);
+            let resolved = resolve(&document, schema);
             is_complete = resolved.is_some_and(|schema| schema.get("x-assumed").is_none());
         }
         Self { types, is_complete }
@@ -162,25 +160,20 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-fn collect_fields(
-    document: &Value,
-    schema: &Value,
-    depth: u8,
-    found: &mut BTreeMap<String, CellType>,
-) {
-    let Some(schema) = resolve(document, schema, depth) else { return };
+fn collect_fields(document: &Value, schema: &Value, found: &mut BTreeMap<String, CellType>) {
+    let Some(schema) = resolve(document, schema) else { return };
     let fields = schema.get("properties").and_then(Value::as_object);
     for (name, field) in fields.into_iter().flatten() {
-        let cell_type = cell_type(document, field, depth).unwrap_or(CellType::Json);
+        let cell_type = cell_type(document, field).unwrap_or(CellType::Json);
         found.entry(name.clone()).or_insert(cell_type);
     }
     for part in parts(schema) {
-        collect_fields(document, part, depth.saturating_sub(1), found);
+        collect_fields(document, part, found);
     }
 }
 
-fn cell_type(document: &Value, schema: &Value, depth: u8) -> Option<CellType> {
-    let schema = resolve(document, schema, depth)?;
+fn cell_type(document: &Value, schema: &Value) -> Option<CellType> {
+    let schema = resolve(document, schema)?;
     let named = |name: &str| match name {
         "string" => Some(CellType::Text),
         "integer" | "number" => Some(CellType::Number),
@@ -190,20 +183,14 @@ fn cell_type(document: &Value, schema: &Value, depth: u8) -> Option<CellType> {
     match schema.get("type") {
         Some(Value::String(name)) => named(name),
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).find_map(named),
-        _ => parts(schema).find_map(|part| cell_type(document, part, depth.saturating_sub(1))),
+        _ => parts(schema).find_map(|part| cell_type(document, part)),
     }
 }
 
 /// Follows a reference within the document.
-fn resolve<'a>(document: &'a Value, schema: &'a Value, depth: u8) -> Option<&'a Value> {
-    if depth == 0 {
-        return None;
-    }
+fn resolve<'a>(document: &'a Value, schema: &'a Value) -> Option<&'a Value> {
     match schema.get("$ref").and_then(Value::as_str) {
-        Some(reference) => {
-            let target = document.pointer(reference.strip_prefix('#')?)?;
-            resolve(document, target, depth - 1)
-        }
+        Some(reference) => resolve(document, document.pointer(reference.strip_prefix('#')?)?),
         None => Some(schema),
     }
 }

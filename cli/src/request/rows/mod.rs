@@ -123,7 +123,7 @@ fn utf8_copy_of(file: &mut File) -> io::Result<File> {
     let text = char::decode_utf16(units.skip(1)).collect::<Result<String, _>>();
     match text {
         Ok(text) if rest.is_empty() => copy_of(&mut text.as_bytes()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-16")),
+        _ => Err(invalid_data("it is not valid UTF-16")),
     }
 }
 
@@ -186,17 +186,15 @@ impl<R: BufRead> RecordReader<R> {
                 if length == 0 {
                     if is_open {
                         let line = position.line;
-                        let why =
-                            format!("the record in line {line} has a quote that is not closed");
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                        let why = "has a quote that is not closed";
+                        return Err(invalid_data(&format!("the record in line {line} {why}")));
                     }
                     break;
                 }
+                if self.offset == length && record.starts_with(BYTE_ORDER_MARK) {
+                    record.drain(..BYTE_ORDER_MARK.len());
+                }
                 let added = record.get(start..).unwrap_or_default();
-                let added = match self.offset == length {
-                    true => added.strip_prefix(BYTE_ORDER_MARK).unwrap_or(added),
-                    false => added,
-                };
                 is_open = quotes.as_mut().is_some_and(|quotes| quotes.scan(added));
                 if !is_open {
                     break;
@@ -207,9 +205,6 @@ impl<R: BufRead> RecordReader<R> {
             }
             while record.last().is_some_and(|byte| b"\r\n".contains(byte)) {
                 record.pop();
-            }
-            if position.offset == 0 && record.starts_with(BYTE_ORDER_MARK) {
-                record.drain(..BYTE_ORDER_MARK.len());
             }
             // A cell of a single column may consist of spaces.
             let is_blank = match self.format {
@@ -228,11 +223,7 @@ impl<R: BufRead> RecordReader<R> {
         let mut limited = self.input.by_ref().take(room);
         let length = limited.read_until(b'\n', record)? as u64;
         if length > 0 && limited.limit() == 0 {
-            let line = self.line;
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("line {line} is longer than 16 MiB"),
-            ));
+            return Err(invalid_data(&format!("line {} is longer than 16 MiB", self.line)));
         }
         self.offset += length;
         self.line = self.line.saturating_add(1);
@@ -244,8 +235,11 @@ fn check_text(record: &[u8], position: RecordPosition) -> io::Result<()> {
     let Err(error) = std::str::from_utf8(record) else { return Ok(()) };
     let breaks = record.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count();
     let line = position.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
-    let why = format!("line {line} is not UTF-8 text: save the file as UTF-8");
-    Err(io::Error::new(io::ErrorKind::InvalidData, why))
+    Err(invalid_data(&format!("line {line} is not UTF-8 text: save the file as UTF-8")))
+}
+
+fn invalid_data(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 fn split(record: &[u8], separator: u8) -> Result<Vec<String>, String> {
@@ -291,10 +285,10 @@ impl QuoteState {
 }
 
 #[cfg(test)]
-mod properties;
-
-#[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -321,5 +315,69 @@ mod tests {
         records.read(&mut record).unwrap();
         let error = records.read(&mut record).unwrap_err().to_string();
         assert_eq!(error, "line 2 is not UTF-8 text: save the file as UTF-8");
+    }
+
+    const NAMES: [&str; 3] = ["instruction", "größe, \"m\"", "two\nlines"];
+
+    /// The line of a record, and its cells with their columns.
+    type Row = (u32, Vec<(String, String)>);
+
+    fn read(file: &[u8]) -> Result<Vec<Row>, String> {
+        let format = RecordFormat::Csv { separator: b',' };
+        let mut reader = RecordReader::new(file, format, RecordPosition::START);
+        let (mut record, mut columns, mut rows) = (Vec::new(), None, Vec::new());
+        while let Some(position) = reader.read(&mut record).map_err(|error| error.to_string())? {
+            match &columns {
+                None => columns = Some(Columns::parse(&record, b',', &[])?),
+                Some(columns) => {
+                    let cells = columns.cells(&record)?.into_iter();
+                    let cells = cells.map(|(name, cell)| (name.to_owned(), cell));
+                    rows.push((position.line, cells.collect()));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    fn cell() -> impl Strategy<Value = String> {
+        prop_oneof![any::<String>(), "[\\[\\]{}\",;\t\r\n' a-cäß€😀]{0,12}", Just(String::new())]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn rows_are_read_back_with_their_lines(
+            rows in vec(vec(cell(), NAMES.len()), 0..6),
+            is_crlf: bool,
+            is_quoted: bool,
+            has_byte_order_mark: bool,
+        ) {
+            let terminator = if is_crlf { csv::Terminator::CRLF } else { csv::Terminator::Any(b'\n') };
+            let style = if is_quoted { csv::QuoteStyle::Always } else { csv::QuoteStyle::Necessary };
+            let mut writer = csv::WriterBuilder::new();
+            let mut writer = writer.terminator(terminator).quote_style(style).from_writer(Vec::new());
+            writer.write_record(NAMES).unwrap();
+            let mut expected = Vec::new();
+            for row in &rows {
+                writer.flush().unwrap();
+                let breaks = writer.get_ref().iter().filter(|byte| **byte == b'\n').count();
+                writer.write_record(row).unwrap();
+                let cells = NAMES.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+                let cells = cells.map(|(name, cell)| ((*name).to_owned(), cell.clone()));
+                expected.push((u32::try_from(breaks + 1).unwrap(), cells.collect()));
+            }
+            let mut file = writer.into_inner().unwrap();
+            if has_byte_order_mark {
+                file.splice(0..0, "\u{feff}".bytes());
+            }
+            prop_assert_eq!(read(&file).map_err(TestCaseError::fail)?, expected);
+        }
+
+        #[test]
+        fn any_file_is_read_or_an_error(file in vec(any::<u8>(), 0..200), text in "[a-c,;\"\r\n\\[{}\t ]{0,60}") {
+            let _ = read(&file);
+            let _ = read(text.as_bytes());
+        }
     }
 }
