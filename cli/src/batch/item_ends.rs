@@ -10,13 +10,12 @@ use svc_sdk::journal::{Entry, JournalError};
 use svc_sdk::types::Usd;
 
 use super::journal::{
-    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Status, is_not_executed, spent_by,
+    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Spent, Status, is_not_executed, spent_by,
 };
 use super::plan::{Index, Item, NextStep};
 use super::report::item_json;
 use super::requests::{error_json, stops_polling};
 use super::runner::{MAX_TOGETHER, Runner};
-use super::spent::Spent;
 use super::summary::DropReason;
 use crate::clock;
 use crate::error::{Exit, Failure, Result};

@@ -6,23 +6,18 @@
 
 mod item_ends;
 mod journal;
-mod known;
 mod manifest;
 mod options;
 mod plan;
-mod progress;
 mod quote;
 mod report;
 mod requests;
 mod runner;
 mod setup;
-mod source;
-mod spent;
 mod status;
 mod summary;
 
-pub(crate) use self::known::known_items;
 pub(crate) use self::manifest::operations;
 pub(crate) use self::options::BatchOptions;
 pub(crate) use self::runner::run;
-pub(crate) use self::status::status;
+pub(crate) use self::status::{known_items, status};

@@ -89,10 +89,7 @@ impl BatchOptions {
     }
 
     pub(super) fn journal_path(&self) -> PathBuf {
-        match &self.journal {
-            Some(path) => path.clone(),
-            None => journal::default_path(&self.manifest),
-        }
+        self.journal.clone().unwrap_or_else(|| journal::default_path(&self.manifest))
     }
 
     pub(super) fn status_command(&self, session: &Session) -> SuggestedCommand {

@@ -5,10 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use super::journal::{Quota, Record, Records, Status, hash_id};
+use super::journal::{Quota, Record, Records, Spent, Status, hash_id};
 use super::manifest::{Line, Manifest};
 use super::options::BatchOptions;
-use super::spent::Spent;
 use crate::args::SurfaceChoice;
 use crate::download::without_media_extension;
 use crate::error::{Failure, Result, Suggestion};

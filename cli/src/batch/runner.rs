@@ -13,16 +13,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::journal::{Journal, Note, Records};
-use super::known;
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::{Index, NextStep, Plan};
-use super::progress::{Activity, Progress};
 use super::quote::Quote;
-use super::report::Report;
-use super::requests::{Clients, Followed};
-use super::setup::{self, Catalog, ClientSetup, ObservedWrites};
-use super::source::Source;
+use super::report::{Activity, Progress, Report};
+use super::requests::{Clients, Followed, Source};
+use super::setup::{self, Catalog, ObservedWrites};
+use super::status::remember;
 use super::summary::{DropReason, Summary};
 use crate::clock;
 use crate::config::state_dir;
@@ -74,7 +72,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result {
     };
     if !session.is_sandbox() {
         // Only `svc usage` needs it.
-        let _ = known::remember(&state_dir(session.environment())?, &path);
+        let _ = remember(&state_dir(session.environment())?, &path);
     }
     let mut records = Records::read(&journal, folder.as_deref()).await?;
     records.release_not_sent(&journal).await?;
@@ -87,9 +85,9 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result {
         downloads.check_names_of(plan.items.len())?;
     }
     let writes = ObservedWrites::default();
-    let client_setup =
-        ClientSetup { session, plan: &plan, options: &options, journal: &journal, writes: &writes };
-    let clients = client_setup.clients(downloads.map(Arc::new))?;
+    let open = setup::access(session, &plan, &options, &journal, &writes)?;
+    let developer = setup::access(session, &plan, &options, &journal, &writes)?;
+    let clients = Clients::new(open, developer, downloads.map(Arc::new));
     setup::check_account(&plan, &clients)?;
     let is_checked = manifest.is_spreadsheet() || setup::asks(session, &plan, &options);
     catalog.check_if(is_checked && plan.to_submit() > 0).await?;
@@ -124,13 +122,6 @@ pub(super) struct Runner<'a> {
     /// What becomes of the items that are not submitted.
     pub(super) reason: DropReason,
     started: Instant,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Done,
-    TimedOut,
-    Interrupted,
 }
 
 type Outcomes = MixedOutcomes<'static, Followed>;
@@ -179,14 +170,14 @@ impl<'a> Runner<'a> {
         let command = self.options.stored_command(self.session).to_string();
         self.journal.begin(total, command).await?;
         let mut outcomes = self.start().await?;
-        let end = match &mut outcomes {
+        let is_interrupted = match &mut outcomes {
             Some(outcomes) => self.drive(outcomes, writes).await,
-            None => Ok(End::Done),
+            None => Ok(false),
         };
         self.notes.extend(writes.take());
         self.progress.clear();
         self.report_unopened_files().await;
-        if end? == End::Interrupted {
+        if is_interrupted? {
             self.flush().await?;
             self.report.finish()?;
             let flags: &[&str] = if self.options.retry_failed { &["--retry-failed"] } else { &[] };
@@ -225,7 +216,8 @@ impl<'a> Runner<'a> {
         Ok(Some(batch.already_submitted(resumed).run()))
     }
 
-    async fn drive(&mut self, outcomes: &mut Outcomes, writes: &ObservedWrites) -> Result<End> {
+    /// Runs until all items have ended or the time is up. Returns whether it was interrupted before.
+    async fn drive(&mut self, outcomes: &mut Outcomes, writes: &ObservedWrites) -> Result<bool> {
         let limit = self.options.timeout.and_then(|timeout| timeout.0);
         let deadline = limit.and_then(|limit| self.started.checked_add(limit));
         loop {
@@ -239,15 +231,12 @@ impl<'a> Runner<'a> {
                         self.session.printer.note(note);
                     }
                     self.await_answers(outcomes).await;
-                    return Ok(End::Interrupted);
+                    return Ok(true);
                 }
                 next = outcomes.next() => {
                     let Some(next) = next else {
                         self.flush().await?;
-                        return match self.source.take_failure() {
-                            Some(failure) => Err(failure),
-                            None => Ok(End::Done),
-                        };
+                        return self.source.take_failure().map_or(Ok(false), Err);
                     };
                     self.on_next(next, outcomes).await?;
                     let mut count = 1;
@@ -267,7 +256,7 @@ impl<'a> Runner<'a> {
                     }
                     self.await_answers(outcomes).await;
                     self.flush().await?;
-                    return Ok(End::TimedOut);
+                    return Ok(false);
                 }
                 () = tokio::time::sleep(TICK) => {}
             }

@@ -1,7 +1,7 @@
 //! What happens before a batch runs: clients, checks and the confirmation prompt.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -16,64 +16,53 @@ use super::manifest::{Manifest, Models};
 use super::options::BatchOptions;
 use super::plan::{Item, NextStep, Plan};
 use super::quote::Quote;
-use super::requests::Clients;
+use super::requests::{Clients, lock};
 use crate::args::SurfaceChoice;
 use crate::clock;
-use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::request::pricing::{NOTHING_CHARGED, before_submit};
-use crate::session::{Access, Session};
+use crate::session::{Access, Session, surface_choice};
 use crate::text::{counted, nearest, sanitize};
 
 /// The times that a request is sent again, unless `--retries` sets another number.
 const MAX_RETRIES: u32 = 6;
 
-pub(super) struct ClientSetup<'a> {
-    pub(super) session: &'a Session,
-    pub(super) plan: &'a Plan,
-    pub(super) options: &'a BatchOptions,
-    pub(super) journal: &'a Journal,
-    pub(super) writes: &'a ObservedWrites,
-}
-
-impl ClientSetup<'_> {
-    pub(super) fn clients(&self, download: Option<Arc<DownloadPlan>>) -> Result<Clients> {
-        let mut clients = Clients::new(download);
-        clients.open = self.access(SurfaceChoice::Open)?;
-        clients.developer = self.access(SurfaceChoice::Developer)?;
-        Ok(clients)
+/// Returns a client of a surface, if the batch needs one.
+pub(super) fn access<S: ClientSurface>(
+    session: &Session,
+    plan: &Plan,
+    options: &BatchOptions,
+    journal: &Journal,
+    writes: &ObservedWrites,
+) -> Result<Option<Arc<Access<S>>>> {
+    let surface = surface_choice::<S>();
+    let is_needed = |item: &Item| item.surface == surface && item.next_step != NextStep::Done;
+    if !plan.items.iter().any(is_needed) {
+        return Ok(None);
     }
-
-    fn access<S: ClientSurface>(&self, surface: SurfaceChoice) -> Result<Option<Arc<Access<S>>>> {
-        let is_needed = |item: &Item| item.surface == surface && item.next_step != NextStep::Done;
-        if !self.plan.items.iter().any(is_needed) {
-            return Ok(None);
+    let access = session.access_by::<S>(|builder| {
+        let mut builder = builder.journal(journal.submissions.clone()).observer(writes.clone());
+        if session.global.retries.is_none() {
+            builder = builder.retry(RetryPolicy::default().max_retries(MAX_RETRIES));
         }
-        let access = self.session.access_by::<S>(|builder| {
-            let mut builder =
-                builder.journal(self.journal.submissions.clone()).observer(self.writes.clone());
-            if self.session.global.retries.is_none() {
-                builder = builder.retry(RetryPolicy::default().max_retries(MAX_RETRIES));
-            }
-            if let Some(limit) = self.options.max_spend {
-                // What was submitted without a limit is not in the budget.
-                let left = match self.plan.is_overcharged {
-                    true => Usd::ZERO,
-                    false => limit.checked_sub(self.plan.outside_budget).unwrap_or_default(),
-                };
-                builder = builder.spend_limit(SpendLimit::new(BUDGET, left.max(Usd::ZERO)));
-            }
-            if let Some(quota) = self.plan.quotas.get(&surface)
-                && let Ok(reset_after) =
-                    Duration::try_from(quota.resets_at.duration_since(clock::now()))
-            {
-                let known = RateLimit::new(quota.limit, quota.remaining, reset_after);
-                builder = builder.known_write_limit(known);
-            }
-            builder
-        })?;
-        Ok(Some(Arc::new(Access { client: access.client.with_account(ACCOUNT), ..access })))
-    }
+        if let Some(limit) = options.max_spend {
+            // What was submitted without a limit is not in the budget.
+            let left = match plan.is_overcharged {
+                true => Usd::ZERO,
+                false => limit.checked_sub(plan.outside_budget).unwrap_or_default(),
+            };
+            builder = builder.spend_limit(SpendLimit::new(BUDGET, left.max(Usd::ZERO)));
+        }
+        if let Some(quota) = plan.quotas.get(&surface)
+            && let Ok(reset_after) =
+                Duration::try_from(quota.resets_at.duration_since(clock::now()))
+        {
+            let known = RateLimit::new(quota.limit, quota.remaining, reset_after);
+            builder = builder.known_write_limit(known);
+        }
+        builder
+    })?;
+    Ok(Some(Arc::new(Access { client: access.client.with_account(ACCOUNT), ..access })))
 }
 
 #[derive(Clone, Debug, Default)]
@@ -81,12 +70,8 @@ pub(super) struct ObservedWrites(Arc<Mutex<Vec<Quota>>>);
 
 impl ObservedWrites {
     pub(super) fn take(&self) -> Vec<Note> {
-        let quotas = std::mem::take(&mut *self.lock());
+        let quotas = std::mem::take(&mut *lock(&self.0));
         quotas.into_iter().map(Note::Quota).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Quota>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +85,7 @@ impl Observer for ObservedWrites {
         if operation.rate_limit_bucket() == RateLimitBucket::Write
             && let Ok(resets_at) = clock::now().checked_add(reset_after)
         {
-            let mut quotas = self.lock();
+            let mut quotas = lock(&self.0);
             quotas.retain(|quota| quota.operation != operation.name());
             quotas.push(Quota {
                 operation: operation.name().to_owned(),

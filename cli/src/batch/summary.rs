@@ -6,12 +6,11 @@ use serde_json::json;
 use svc_sdk::journal::Entry;
 
 use super::journal::{
-    DOWNLOAD_FAILED, ItemResult, Record, Status, has_unknown_status, status_words,
+    DOWNLOAD_FAILED, ItemResult, Record, Spent, Status, has_unknown_status, status_words,
 };
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::plan::Index;
-use super::spent::Spent;
 use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::session::Session;
 use crate::text::counted;

@@ -18,8 +18,7 @@ use crate::request::SubmitRequest;
 use crate::request::body::RequestBody;
 use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
-use crate::submit::paid_request::{PaidRequest, prepare};
-use crate::submit::payment::Payment;
+use crate::submit::payment::{PaidRequest, Payment, prepare};
 use crate::text::sanitize;
 
 pub(crate) async fn me(session: &Session) -> Result {

@@ -68,7 +68,7 @@ async fn start(session: &Session, args: &StartAgent) -> Result {
     }
     let request = SubmitRequest::new("agent run", Operation::AgentCompletionsCreate, body);
     let receipt_mode = args.start.receipt_mode;
-    submit::run::<AgentRun>(session, request, &args.start.options, receipt_mode).await
+    submit::run::<AgentRun>(session, request, &args.start.options, receipt_mode, None).await
 }
 
 #[derive(Debug, Subcommand)]
@@ -157,7 +157,8 @@ pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result {
                 body,
             };
             let receipt_mode = args.start.receipt_mode;
-            submit::run::<ActionRun>(session, request, &args.start.options, receipt_mode).await
+            submit::run::<ActionRun>(session, request, &args.start.options, receipt_mode, None)
+                .await
         }
         ActionCommand::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;

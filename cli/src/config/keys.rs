@@ -2,16 +2,21 @@
 //!
 //! For each profile and surface, `credentials.toml` contains the location of the key and the origin
 //! that it was verified with: a stored key is never sent to another host.
+//!
+//! macOS and Windows have native keyrings. On Linux it is `secret-tool`, the program of libsecret: the key is
+//! passed on standard input and output, and is never an argument. Without a keyring, the key is stored in the
+//! file, which is reported.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fmt, thread};
 
 use svc_sdk::ApiKey;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::args::SurfaceChoice;
-use crate::config::file::implicit_table;
-use crate::config::keyring;
+use crate::config::settings::implicit_table;
 use crate::error::{Exit, Failure, Result, Suggestion};
 use crate::input::{read_or_empty, write_private};
 
@@ -19,13 +24,6 @@ use crate::input::{read_or_empty, write_private};
 pub(crate) enum KeyLocation {
     Keyring,
     File,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredKey {
-    /// The scheme, host and port that it was verified with.
-    pub(crate) origin: String,
-    pub(crate) location: KeyLocation,
 }
 
 #[derive(Debug)]
@@ -38,16 +36,18 @@ impl KeyStore {
         Self { path: config.with_file_name("credentials.toml") }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn find(&self, profile: &str, surface: SurfaceChoice) -> Result<Option<StoredKey>> {
+    /// Returns where a key is, without reading it.
+    pub(crate) fn find(&self, profile: &str, surface: SurfaceChoice) -> Result<Option<KeyOrigin>> {
         let document = self.load()?;
         let Some(entry) = entry(&document, profile, surface) else { return Ok(None) };
-        let text = |name: &str| entry.get(name).and_then(Item::as_str).map(str::to_owned);
+        let text = |name: &str| entry.get(name).and_then(Item::as_str);
         let location = if text("key").is_some() { KeyLocation::File } else { KeyLocation::Keyring };
-        Ok(Some(StoredKey { origin: text("origin").unwrap_or_default(), location }))
+        Ok(Some(self.origin(profile, location, text("origin").unwrap_or_default())))
+    }
+
+    fn origin(&self, profile: &str, location: KeyLocation, host: &str) -> KeyOrigin {
+        let (profile, path, host) = (profile.to_owned(), self.path.clone(), host.to_owned());
+        KeyOrigin::Stored { profile, location, path, host }
     }
 
     pub(crate) fn read(&self, profile: &str, surface: SurfaceChoice) -> Result<Option<ApiKey>> {
@@ -55,17 +55,14 @@ impl KeyStore {
         let Some(entry) = entry(&document, profile, surface) else { return Ok(None) };
         let text = match entry.get("key").and_then(Item::as_str) {
             Some(key) => key.to_owned(),
-            None => keyring::read(&keyring_account(profile, surface)).map_err(|why| {
-                Failure::new(
-                    Exit::NotAllowed,
-                    format!("cannot read the key from the keyring: {why}"),
-                )
-                .hint(
-                    Suggestion::from("unlock the keyring, or log in again with `")
-                        .svc(["auth", "login"])
-                        .then("`"),
-                )
-            })?,
+            None => {
+                let account = keyring_account(profile, surface);
+                with_timeout(move || platform::read(&account)).map_err(|why| {
+                    let why = format!("cannot read the key from the keyring: {why}");
+                    let hint = Suggestion::from("unlock the keyring, or log in again with `");
+                    Failure::new(Exit::NotAllowed, why).hint(hint.svc(["auth", "login"]).then("`"))
+                })?
+            }
         };
         let key = ApiKey::new(text).map_err(|error| {
             Failure::new(Exit::NotAllowed, format!("invalid stored key: {error}"))
@@ -73,21 +70,28 @@ impl KeyStore {
         Ok(Some(key))
     }
 
-    /// Returns the location, and why the keyring was not used.
+    /// Stores a key that is for a host. Returns where it is, and why the keyring was not used.
     pub(crate) fn write(
         &self,
         profile: &str,
         surface: SurfaceChoice,
         key: &ApiKey,
-        origin: &str,
-    ) -> Result<(KeyLocation, Option<String>)> {
+        host: &str,
+    ) -> Result<(KeyOrigin, Option<String>)> {
         let account = keyring_account(profile, surface);
-        let keyring_error = keyring::write(&account, key.expose()).err();
+        let keyring_error = write_to_keyring(account, key.expose()).err();
         let mut document = self.load()?;
-        let table = document.entry("profiles").or_insert_with(implicit_table);
-        let table = subtable(table, profile)?;
+        let profiles = document.entry("profiles").or_insert_with(implicit_table);
+        let table = profiles
+            .as_table_like_mut()
+            .map(|profiles| profiles.entry(profile).or_insert_with(implicit_table))
+            .and_then(Item::as_table_like_mut)
+            .ok_or_else(|| {
+                let why = format!("{profile} in the file of stored keys is not a table");
+                Failure::configuration(why).hint("remove the file, and log in again")
+            })?;
         let mut entry = Table::new();
-        entry.insert("origin", value(origin));
+        entry.insert("origin", value(host));
         if keyring_error.is_some() {
             entry.insert("key", value(key.expose()));
         }
@@ -97,13 +101,14 @@ impl KeyStore {
             Some(_) => KeyLocation::File,
             None => KeyLocation::Keyring,
         };
-        Ok((location, keyring_error))
+        Ok((self.origin(profile, location, host), keyring_error))
     }
 
     pub(crate) fn remove(&self, profile: &str, surface: SurfaceChoice) -> Result<bool> {
         let Some(stored) = self.find(profile, surface)? else { return Ok(false) };
-        if stored.location == KeyLocation::Keyring {
-            keyring::remove(&keyring_account(profile, surface)).map_err(|why| {
+        if matches!(stored, KeyOrigin::Stored { location: KeyLocation::Keyring, .. }) {
+            let account = keyring_account(profile, surface);
+            with_timeout(move || platform::remove(&account)).map_err(|why| {
                 Failure::other(format!("cannot remove the key from the keyring: {why}"))
             })?;
         }
@@ -156,16 +161,6 @@ fn entry<'a>(document: &'a DocumentMut, profile: &str, surface: SurfaceChoice) -
     document.get("profiles")?.get(profile)?.get(surface.as_str())
 }
 
-fn subtable<'a>(item: &'a mut Item, name: &str) -> Result<&'a mut dyn toml_edit::TableLike> {
-    item.as_table_like_mut()
-        .map(|table| table.entry(name).or_insert_with(implicit_table))
-        .and_then(Item::as_table_like_mut)
-        .ok_or_else(|| {
-            Failure::configuration(format!("{name} in the file of stored keys is not a table"))
-                .hint("remove the file, and log in again")
-        })
-}
-
 fn keyring_account(profile: &str, surface: SurfaceChoice) -> String {
     format!("{profile}/{}", surface.as_str())
 }
@@ -183,7 +178,7 @@ pub(crate) struct ConfiguredKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyOrigin {
     Variable(&'static str),
-    /// The stored keys of a profile.
+    /// The stored keys of a profile, for the scheme, host and port that the key was verified with.
     Stored {
         profile: String,
         location: KeyLocation,
@@ -197,23 +192,33 @@ pub(crate) enum KeyOrigin {
 impl ConfiguredKey {
     /// Such as `svc_open_…k3f9`: the prefix, and the last four characters of a long key.
     pub(crate) fn redacted(&self) -> String {
-        redacted(self.key.expose())
+        let key = self.key.expose();
+        let end = key
+            .match_indices('_')
+            .map(|(index, _)| index + 1)
+            .filter(|end| *end <= MAX_PREFIX.min(key.len().saturating_sub(4)))
+            .take(2)
+            .last();
+        let prefix = end.and_then(|end| key.get(..end)).unwrap_or_default();
+        let tail = match key.len() >= MIN_LENGTH_WITH_TAIL {
+            true => key.get(key.len() - 4..).unwrap_or_default(),
+            false => "",
+        };
+        format!("{prefix}…{tail}")
     }
 }
 
-fn redacted(key: &str) -> String {
-    let end = key
-        .match_indices('_')
-        .map(|(index, _)| index + 1)
-        .filter(|end| *end <= MAX_PREFIX.min(key.len().saturating_sub(4)))
-        .take(2)
-        .last();
-    let prefix = end.and_then(|end| key.get(..end)).unwrap_or_default();
-    let tail = match key.len() >= MIN_LENGTH_WITH_TAIL {
-        true => key.get(key.len() - 4..).unwrap_or_default(),
-        false => "",
-    };
-    format!("{prefix}…{tail}")
+impl KeyOrigin {
+    /// Returns where a stored key is, such as `in the keyring`.
+    pub(crate) fn stored_location(&self) -> String {
+        match self {
+            Self::Stored { location: KeyLocation::File, path, .. } => {
+                format!("in {}", path.display())
+            }
+            Self::Stored { .. } => "in the keyring".to_owned(),
+            other => format!("in {other}"),
+        }
+    }
 }
 
 impl fmt::Display for KeyOrigin {
@@ -229,5 +234,162 @@ impl fmt::Display for KeyOrigin {
             Self::Input(name) => f.write_str(name),
             Self::Sandbox => f.write_str("the sandbox"),
         }
+    }
+}
+
+const KEYRING_TIMEOUT: Duration = Duration::from_secs(3);
+#[cfg(feature = "keyring")]
+const SERVICE: &str = "svc";
+
+/// Stores a key and reads it back, because some keyrings accept a key and lose it.
+fn write_to_keyring(account: String, key: &str) -> Result<(), String> {
+    let (at, text) = (account.clone(), key.to_owned());
+    with_timeout(move || platform::write(&at, &text))?;
+    match with_timeout(move || platform::read(&account)) {
+        Ok(found) if found == key => Ok(()),
+        Ok(_) => Err("it returned a different key from the one that was stored".to_owned()),
+        Err(why) => Err(format!("it did not return the stored key: {why}")),
+    }
+}
+
+/// Checks that the keyring responds, without changing it.
+pub(crate) fn probe_keyring() -> Result<(), String> {
+    with_timeout(platform::probe)
+}
+
+/// Runs an operation with a timeout, because a keyring may wait for the user to unlock it.
+fn with_timeout<T: Send + 'static>(
+    operation: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(operation()));
+    receiver
+        .recv_timeout(KEYRING_TIMEOUT)
+        .unwrap_or_else(|_| Err("it did not respond within 3 seconds".to_owned()))
+}
+
+#[cfg(all(feature = "keyring", not(any(target_os = "macos", windows))))]
+mod platform {
+    use std::io::{self, Write};
+    use std::process::{Command, Output, Stdio};
+
+    pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
+        let label = format!("svc ({account})");
+        run(&["store", "--label", &label], account, key).map(drop)
+    }
+
+    pub(super) fn read(account: &str) -> Result<String, String> {
+        let output = run(&["lookup"], account, "")?;
+        String::from_utf8(output.stdout)
+            .map_err(|_| "it returned a value that is not valid UTF-8".to_owned())
+    }
+
+    pub(super) fn remove(account: &str) -> Result<(), String> {
+        run(&["clear"], account, "").map(drop)
+    }
+
+    /// A lookup that finds nothing fails without a message; a lookup without a keyring has one.
+    pub(super) fn probe() -> Result<(), String> {
+        let output = output(&["lookup"], "doctor", "")?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        match message.trim().lines().next() {
+            Some(line) if !output.status.success() => Err(line.to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(verb: &[&str], account: &str, input: &str) -> Result<Output, String> {
+        let output = output(verb, account, input)?;
+        if output.status.success() {
+            Ok(output)
+        } else {
+            Err(format!("`secret-tool` failed ({})", output.status))
+        }
+    }
+
+    fn output(verb: &[&str], account: &str, input: &str) -> Result<Output, String> {
+        let mut child = Command::new("secret-tool")
+            .args(verb)
+            .args(["service", super::SERVICE, "account", account])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => "`secret-tool` is not installed".to_owned(),
+                _ => format!("cannot start `secret-tool`: {error}"),
+            })?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // Commands that read nothing may have closed the pipe already.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        child.wait_with_output().map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(all(feature = "keyring", any(target_os = "macos", windows)))]
+mod platform {
+    use keyring_core::Entry;
+
+    pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
+        entry(account)?.set_password(key).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn read(account: &str) -> Result<String, String> {
+        entry(account)?.get_password().map_err(|error| error.to_string())
+    }
+
+    pub(super) fn remove(account: &str) -> Result<(), String> {
+        entry(account)?.delete_credential().map_err(|error| error.to_string())
+    }
+
+    pub(super) fn probe() -> Result<(), String> {
+        match entry("doctor")?.get_password() {
+            Ok(_) | Err(keyring_core::Error::NoEntry) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn entry(account: &str) -> Result<Entry, String> {
+        #[cfg(target_os = "macos")]
+        let store = apple_native_keyring_store::keychain::Store::new();
+        #[cfg(windows)]
+        let store = windows_native_keyring_store::Store::new();
+        keyring_core::set_default_store(store.map_err(|error| error.to_string())?);
+        Entry::new(super::SERVICE, account).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(not(feature = "keyring"))]
+mod platform {
+    const UNSUPPORTED: &str = "this build does not support it";
+
+    pub(super) fn write(_: &str, _: &str) -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    pub(super) fn read(_: &str) -> Result<String, String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    pub(super) fn remove(_: &str) -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    pub(super) fn probe() -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keyring_that_does_not_respond_times_out() {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let result = with_timeout(move || receiver.recv().map_err(|error| error.to_string()));
+        assert!(result.unwrap_err().contains("3 seconds"));
+        drop(sender);
     }
 }

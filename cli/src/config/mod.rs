@@ -3,15 +3,11 @@
 //! There are no implicit defaults: a missing value is an error that says what to set. API keys are
 //! stored by `keys`. They are never passed as arguments and never stored in the profile.
 
-mod file;
-mod keyring;
 mod keys;
 mod settings;
 
-pub(crate) use crate::config::file::{ConfigFile, PROFILE_KEYS};
-pub(crate) use crate::config::keyring::probe as probe_keyring;
-pub(crate) use crate::config::keys::{ConfiguredKey, KeyLocation, KeyOrigin, KeyStore};
+pub(crate) use crate::config::keys::{ConfiguredKey, KeyOrigin, KeyStore, probe_keyring};
 pub(crate) use crate::config::settings::{
-    DEFAULT_PROFILE, Environment, Origin, Setting, Settings, config_file, origin_of, state_dir,
-    with_scheme,
+    ConfigFile, DEFAULT_PROFILE, Environment, Origin, PROFILE_KEYS, Setting, Settings, config_file,
+    origin_of, state_dir, with_scheme,
 };

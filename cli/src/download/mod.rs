@@ -91,8 +91,17 @@ pub(crate) struct Delivery {
 
 impl DownloadPlan {
     pub(crate) fn from_args(session: &Session, args: &DownloadArgs) -> Result<Option<Self>> {
+        Self::planned(session, args, false)
+    }
+
+    /// Plans the downloads of items, whose files are named after them.
+    pub(crate) fn for_items(session: &Session, args: &DownloadArgs) -> Result<Option<Self>> {
+        Self::planned(session, args, true)
+    }
+
+    fn planned(session: &Session, args: &DownloadArgs, by_item: bool) -> Result<Option<Self>> {
         if let Some(folder) = &args.download {
-            return Self::to_folder(session, folder, &args.files).map(Some);
+            return Self::in_folder(session, folder, &args.files, by_item).map(Some);
         }
         let files = &args.files;
         let without_download = [
@@ -116,20 +125,7 @@ impl DownloadPlan {
             file: None,
             temporary: Some(temporary),
             prompts: Vec::new(),
-            by_item: false,
-        }))
-    }
-
-    pub(crate) fn for_items(session: &Session, args: &DownloadArgs) -> Result<Option<Self>> {
-        let name = args.files.name.clone();
-        let files = FileArgs { name: None, ..args.files.clone() };
-        let without_name = DownloadArgs { files, ..args.clone() };
-        // A name requires a download all the same.
-        let args = if args.download.is_some() { &without_name } else { args };
-        Ok(Self::from_args(session, args)?.map(|mut plan| {
-            plan.args.name = name;
-            plan.by_item = true;
-            plan
+            by_item,
         }))
     }
 
@@ -139,13 +135,18 @@ impl DownloadPlan {
     }
 
     pub(crate) fn to_folder(session: &Session, folder: &Path, args: &FileArgs) -> Result<Self> {
+        Self::in_folder(session, folder, args, false)
+    }
+
+    fn in_folder(session: &Session, folder: &Path, args: &FileArgs, by_item: bool) -> Result<Self> {
         let folder = expand_home(folder);
-        if args.name.as_ref().is_some_and(FileName::has_item) {
+        let name = args.name.as_ref().filter(|_| !by_item);
+        if name.is_some_and(FileName::has_item) {
             let why = "`{item}` in --name is the name of an item of a batch or a bulk queue";
             return Err(Failure::usage(why));
         }
         let (folder, file) = match OneFile::in_path(&folder) {
-            Some(_) if args.name.is_some() => {
+            Some(_) if name.is_some() => {
                 let why = format!("{} and --name both name the file", folder.display());
                 return Err(Failure::usage(why).hint("omit --name, or pass a directory"));
             }
@@ -155,7 +156,7 @@ impl DownloadPlan {
         check_writable(&folder)?;
         let mut args = args.clone();
         args.preview = args.preview && open::can_show_images(session)?;
-        Ok(Self { folder, args, file, temporary: None, prompts: Vec::new(), by_item: false })
+        Ok(Self { folder, args, file, temporary: None, prompts: Vec::new(), by_item })
     }
 
     /// Checks that a command that makes several results does not name a single file for them.

@@ -1,6 +1,5 @@
 //! Jobs.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Surface};
 use svc_sdk::handle::{Handle, JobResource};
@@ -22,16 +21,8 @@ use crate::text::sanitize;
 
 pub(crate) type FinishedJob = crate::follow::ResultWithFiles<svc_sdk::types::JobResult>;
 
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum JobReceipt {
-    Submitted(SubmitReceipt),
-    Read { job: Job },
-}
-
 impl<S: EstimateSource> ResourceKind for JobResource<S> {
     type Finished = FinishedJob;
-    type ShownReceipt = JobReceipt;
 
     const KIND: ObjectKind = ObjectKind::Job;
     const NOUN: &'static str = "job";
@@ -133,18 +124,12 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         finished.failure.map_or(printed, Err)
     }
 
-    async fn shown_receipt(handle: &Handle<Self>) -> Result<JobReceipt, svc_sdk::Error> {
-        Ok(match handle.receipt() {
-            Some(receipt) => JobReceipt::Submitted(receipt.clone()),
-            None => JobReceipt::Read { job: handle.get().await? },
-        })
-    }
-
-    fn receipt_table(receipt: &JobReceipt) -> Table {
-        match receipt {
-            JobReceipt::Submitted(receipt) => submit_table(receipt),
-            JobReceipt::Read { job } => envelope::<S>(job),
+    async fn receipt(handle: &Handle<Self>) -> Result<(Value, Table), svc_sdk::Error> {
+        if let Some(receipt) = handle.receipt() {
+            return Ok((json!(receipt), submit_table(receipt)));
         }
+        let job = handle.get().await?;
+        Ok((json!({ "job": job }), envelope::<S>(&job)))
     }
 }
 

@@ -35,7 +35,6 @@ pub(crate) type OnProgress = Arc<dyn Fn(DownloadProgress) + Send + Sync>;
 
 pub(crate) trait ResourceKind: handle::Resource {
     type Finished;
-    type ShownReceipt: Serialize;
 
     const KIND: ObjectKind;
     const NOUN: &'static str;
@@ -126,9 +125,8 @@ pub(crate) trait ResourceKind: handle::Resource {
         receipt_mode: ReceiptArgs,
     ) -> Result;
 
-    async fn shown_receipt(handle: &Handle<Self>) -> Result<Self::ShownReceipt, svc_sdk::Error>;
-
-    fn receipt_table(receipt: &Self::ShownReceipt) -> Table;
+    /// Returns what was submitted, as JSON and as a table, without waiting for it.
+    async fn receipt(handle: &Handle<Self>) -> Result<(Value, Table), svc_sdk::Error>;
 }
 
 pub(crate) trait WaitTogether: ResourceKind {

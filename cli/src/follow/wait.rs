@@ -46,7 +46,10 @@ impl<R: ResourceKind> Waiter<'_, R> {
         tokio::select! {
             biased;
             () = self.download(&mut finished, plan, &live) => Ok(finished),
-            _ = self.session.interrupts.first() => Err(self.with_download(Failure::interrupted(), plan)),
+            _ = self.session.interrupts.first() => {
+                let failure = Failure::interrupted();
+                Err(with_retry_command(failure, &self.resource, self.session, plan))
+            }
         }
     }
 
@@ -131,10 +134,6 @@ impl<R: ResourceKind> Waiter<'_, R> {
             return failure;
         }
         failure.with_resume(R::wait_command(&self.resource, self.session, self.download))
-    }
-
-    fn with_download(&self, failure: Failure, plan: &DownloadPlan) -> Failure {
-        with_retry_command(failure, &self.resource, self.session, plan)
     }
 }
 

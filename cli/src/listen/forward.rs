@@ -1,7 +1,6 @@
 //! Forwarding of stored events to the target, unchanged and with retries.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use http::header::{HeaderMap, RETRY_AFTER};
@@ -13,9 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::clock;
-use crate::listen::keys::Keys;
 use crate::listen::receive::ListenEvent;
-use crate::webhook::Target;
+use crate::webhook::{Keys, Target, lock};
 
 pub(super) const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 /// The service retries for some hours, and a user may redeliver later.
@@ -91,7 +89,7 @@ impl Forwarder {
     }
 
     async fn forward(&self, event: StoredEvent) -> Result<(), HandlerError> {
-        *self.lock_store_error() = None;
+        *lock(&self.store_error) = None;
         let name = event_label(&event);
         let attempts = event.attempts;
         let mut rejections = earlier_rejections(&event);
@@ -171,7 +169,7 @@ impl Forwarder {
 
     /// Reports an error of the store, unless it is the same as the one before.
     fn report_store_error(&self, error: &str) {
-        let mut last = self.lock_store_error();
+        let mut last = lock(&self.store_error);
         if last.as_deref() != Some(error) {
             *last = Some(error.to_owned());
             self.emit(ListenEvent::Warning(format!(
@@ -180,20 +178,9 @@ impl Forwarder {
         }
     }
 
-    fn lock_store_error(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        let error = self.store_error.lock();
-        error.unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn emit(&self, event: ListenEvent) {
         // If the channel is full the event is dropped, so that forwarding is not delayed.
         let _ = self.events.try_send(event);
-    }
-}
-
-impl fmt::Debug for Forwarder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Forwarder").field("target", &self.target).finish_non_exhaustive()
     }
 }
 

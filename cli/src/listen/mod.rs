@@ -1,39 +1,41 @@
 //! `svc webhook listen`: a receiver that stores deliveries before it acknowledges them.
 //!
-//! `accept` accepts the connection, `receive` reads the delivery, verifies it with `keys`, and has
+//! The loop below accepts connections: errors of clients never end it, and those of the listener do after retries
+//! for almost a minute. `receive` reads the delivery, verifies it, and has
 //! the inbox store it. Only then is the response 2xx. `forward` is a worker of the inbox, which
 //! sends stored events to the target and retries as needed; several listeners can share a store.
 //! All of them report an `event`, which the loop in this module prints. `control` is the socket for other
 //! commands.
 
-mod accept;
 mod forward;
-mod keys;
 mod receive;
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use svc_sdk::transport;
 use svc_webhook_inbox::Inbox;
-use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::select;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{sleep, timeout};
 
 use crate::error::{Failure, Result, SuggestedCommand};
-use crate::listen::accept::{accept, wait_for_stop};
-use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE};
-use crate::listen::receive::{ListenEvent, Receiver, StdoutWriter, report};
+use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE as WORKER_GRACE};
+use crate::listen::receive::{ListenEvent, MAX_LARGE_BODIES, Receiver, StdoutWriter, report};
 use crate::output::write_stdout;
 use crate::session::Session;
 use crate::text::counted;
 #[cfg(unix)]
 use crate::webhook::Control;
-use crate::webhook::{StoreAddress, Target};
-
-pub(crate) use crate::listen::keys::{Keys, fetch_secrets};
+use crate::webhook::{Keys, StoreAddress, Target};
 
 pub(crate) const DEFAULT_PORT: u16 = 9010;
 
@@ -77,7 +79,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
 
     // The signals are handled before the first line, because its reader may send one.
     let mut interrupted = pin!(session.interrupts.first());
-    tokio::select! {
+    select! {
         biased;
         _ = &mut interrupted => return Ok(()),
         () = std::future::ready(()) => {}
@@ -120,7 +122,10 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         keys.source(),
         ready.fingerprints.join(", ")
     );
-    let receiver = Arc::new(Receiver::new(keys, inbox.clone(), is_handling, sender));
+    let large_bodies = Semaphore::new(MAX_LARGE_BODIES);
+    let receiver =
+        Receiver { keys, inbox: inbox.clone(), is_handling, events: sender, large_bodies };
+    let receiver = Arc::new(receiver);
     let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped_listener)));
     write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
     session.printer.note(&source);
@@ -140,7 +145,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
 
     let mut stdout = StdoutWriter::default();
     let result = loop {
-        tokio::select! {
+        select! {
             biased;
             _ = &mut interrupted => {
                 if session.printer.is_table_by_default() {
@@ -174,7 +179,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             let _ = working.await;
         }
     };
-    let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_requests).await;
+    let _ = timeout(WORKER_GRACE, finish_requests).await;
     let finish_output = async {
         while stdout.flush().await.is_ok()
             && let Ok(event) = events.try_recv()
@@ -183,7 +188,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             stdout.write(text);
         }
     };
-    let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_output).await;
+    let _ = timeout(WORKER_GRACE, finish_output).await;
     if (is_forwarding || is_handling)
         && let Ok(pending) = unfinished_count(&inbox).await
     {
@@ -192,7 +197,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     result
 }
 
-fn io_failure(what: &str, error: &std::io::Error) -> Failure {
+fn io_failure(what: &str, error: &io::Error) -> Failure {
     Failure::other(format!("cannot {what}: {error}"))
 }
 
@@ -279,4 +284,81 @@ impl Ready {
         }
         text
     }
+}
+
+const MAX_CONNECTIONS: u32 = 256;
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
+/// The maximum number of retries. Each delay is twice the one before: 51 s in total.
+const MAX_RETRIES: u32 = 10;
+const MAX_HEADER_BYTES: usize = 64 * 1024;
+
+/// Accepts connections until it is stopped, then waits for the open ones. Returns why it ended.
+async fn accept(
+    listener: TcpListener,
+    receiver: Arc<Receiver>,
+    mut stop: watch::Receiver<bool>,
+) -> io::Error {
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
+    let mut failures = 0;
+    let error = loop {
+        let next = async {
+            let slot = Arc::clone(&slots).acquire_owned().await;
+            (slot, listener.accept().await)
+        };
+        let (slot, accepted) = select! {
+            () = wait_for_stop(&mut stop) => break io::ErrorKind::Interrupted.into(),
+            next = next => next,
+        };
+        match (slot, accepted) {
+            (Ok(slot), Ok((stream, _))) => {
+                failures = 0;
+                let connection = serve(stream, Arc::clone(&receiver), stop.clone());
+                tokio::spawn(async move {
+                    connection.await;
+                    drop(slot);
+                });
+            }
+            (Err(closed), _) => break io::Error::other(closed),
+            (_, Err(error)) if is_client_error(&error) => {}
+            (_, Err(error)) if failures >= MAX_RETRIES => break error,
+            (_, Err(_)) => {
+                sleep(INITIAL_BACKOFF * 2_u32.pow(failures)).await;
+                failures += 1;
+            }
+        }
+    };
+    drop(listener);
+    let _ = timeout(SHUTDOWN_GRACE, slots.acquire_many(MAX_CONNECTIONS)).await;
+    error
+}
+
+/// Returns whether an accept failed because of the connection rather than the listener.
+fn is_client_error(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Receiver<bool>) {
+    let service = service_fn(move |request| Arc::clone(&receiver).handle(request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    select! {
+        // Errors of a connection are the client's.
+        _ = connection.as_mut() => {}
+        () = wait_for_stop(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            let _ = timeout(SHUTDOWN_GRACE, connection).await;
+        }
+    }
+}
+
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // The sender is dropped only when the listener has ended.
+    let _ = stop.wait_for(|stop| *stop).await;
 }

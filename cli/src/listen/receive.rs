@@ -22,19 +22,21 @@ use tokio::time::timeout;
 
 use crate::clock;
 use crate::error::{Failure, Result};
-use crate::listen::keys::Keys;
 use crate::output::{Printer, write_stdout};
 use crate::text::sanitize;
+use crate::webhook::Keys;
 
 /// The maximum size of a body. The service sends receipts of up to 1 MiB plus an envelope.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// The maximum size that is read of a rejected body, so that the sender can read the response.
 const MAX_DISCARDED_BYTES: usize = 8 * 1024 * 1024;
 const SMALL_BODY_BYTES: usize = 64 * 1024;
-const MAX_LARGE_BODIES: usize = 16;
+pub(super) const MAX_LARGE_BODIES: usize = 16;
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// The `retry-after` of a delivery that could not be stored.
 const RETRY_AFTER_30_SECONDS: HeaderValue = HeaderValue::from_static("30");
+const STORE_FULL: &str = "too many events are waiting to be forwarded; without --store memory they are \
+    kept on disk";
 /// Headers that belong to a single connection. They are neither stored nor forwarded.
 const HOP_BY_HOP: [HeaderName; 11] = [
     CONNECTION,
@@ -50,14 +52,13 @@ const HOP_BY_HOP: [HeaderName; 11] = [
     UPGRADE,
 ];
 
-#[derive(Debug)]
 pub(super) struct Receiver {
-    keys: Arc<Keys>,
-    inbox: Inbox,
+    pub(super) keys: Arc<Keys>,
+    pub(super) inbox: Inbox,
     /// Whether events count as handled when they are stored, because nothing forwards them.
-    is_handling: bool,
-    events: mpsc::Sender<ListenEvent>,
-    large_bodies: Semaphore,
+    pub(super) is_handling: bool,
+    pub(super) events: mpsc::Sender<ListenEvent>,
+    pub(super) large_bodies: Semaphore,
 }
 
 type HttpResponse = Response<Empty<Bytes>>;
@@ -72,16 +73,6 @@ enum Rejection {
 }
 
 impl Receiver {
-    pub(super) fn new(
-        keys: Arc<Keys>,
-        inbox: Inbox,
-        is_handling: bool,
-        events: mpsc::Sender<ListenEvent>,
-    ) -> Self {
-        let large_bodies = Semaphore::new(MAX_LARGE_BODIES);
-        Self { keys, inbox, is_handling, events, large_bodies }
-    }
-
     pub(super) async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -229,22 +220,13 @@ impl Rejection {
 
     fn event(self) -> ListenEvent {
         let (code, why) = match self {
-            Self::NotPost => (
-                "method_not_allowed",
-                "the method must be POST".to_owned(),
-            ),
-            Self::TooLarge => (
-                "payload_too_large",
-                "the body is larger than 2 MiB".to_owned(),
-            ),
+            Self::NotPost => ("method_not_allowed", "the method must be POST".to_owned()),
+            Self::TooLarge => ("payload_too_large", "the body is larger than 2 MiB".to_owned()),
             Self::Incomplete => ("unreadable", "the body is incomplete".to_owned()),
             Self::Unverified(reject) => (reject.code(), reject.to_string()),
             Self::NotAnEvent(error) => ("not_an_event", error.to_string()),
             Self::StoreError(error) => match error.kind() {
-                StoreErrorKind::Full => (
-                    "store_full",
-                    "too many events are waiting to be forwarded; without --store memory they are kept on disk".to_owned(),
-                ),
+                StoreErrorKind::Full => ("store_full", STORE_FULL.to_owned()),
                 StoreErrorKind::Broken => return ListenEvent::Stopped(error.to_string()),
                 _ => {
                     return ListenEvent::Warning(format!(

@@ -69,14 +69,7 @@ impl Session {
             return Ok(Some(KeyOrigin::Variable(variable)));
         }
         let profile = self.settings()?.profile.value.clone();
-        let store = self.key_store()?;
-        let stored = store.find(&profile, surface)?;
-        Ok(stored.map(|stored| KeyOrigin::Stored {
-            profile,
-            location: stored.location,
-            path: store.path().to_owned(),
-            host: stored.origin,
-        }))
+        self.key_store()?.find(&profile, surface)
     }
 
     /// Keys of different origins may belong to different accounts, each with its own charges.

@@ -12,7 +12,7 @@ use crate::output::Table;
 use crate::output::layout::required;
 use crate::session::Session;
 use crate::setup;
-use crate::setup::plan::{Init, McpSetup, SetupPlan, SurfaceSetup, given_plan};
+use crate::setup::plan::{Init, McpSetup, SetupPlan, SurfaceSetup, asked_plan, given_plan};
 use crate::text::shell_quote;
 
 pub(crate) async fn init(session: &Session, args: Init) -> Result {
@@ -23,7 +23,7 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result {
         }),
     )?;
     let plan = match session.printer.can_prompt() {
-        true => super::questions::plan(session, &args).await?,
+        true => asked_plan(session, &args).await?,
         false => given_plan(session, &args, true).await?,
     };
     let report = store(session, plan)?;

@@ -7,7 +7,6 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod plan;
 pub(crate) mod profile;
-mod questions;
 
 use std::io;
 use std::path::Path;
@@ -22,7 +21,7 @@ use svc_sdk::{ApiKey, Call, Developer, Open};
 use svc_sdk::{RetryPolicy, developer};
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfiguredKey, KeyLocation, KeyOrigin, origin_of};
+use crate::config::{ConfiguredKey, KeyOrigin, origin_of};
 #[cfg(feature = "mcp")]
 use crate::error::Exit;
 use crate::error::{ClientCode, Failure, Result, SetupProblem};
@@ -177,30 +176,13 @@ pub(crate) fn store_key(
     key: &ApiKey,
     url: &str,
 ) -> Result<(KeyOrigin, Option<String>)> {
-    let profile = session.settings()?.profile.value.clone();
-    let store = session.key_store()?;
-    let host = origin_of(url)?;
-    let (location, why_not) = store.write(&profile, surface, key, &host)?;
-    let origin = KeyOrigin::Stored { profile, location, path: store.path().to_owned(), host };
-    Ok((origin, why_not))
+    let profile = &session.settings()?.profile.value;
+    session.key_store()?.write(profile, surface, key, &origin_of(url)?)
 }
 
 pub(crate) fn note_unused_keyring(session: &Session, why_not: Option<&str>) {
     if let Some(why_not) = why_not {
         session.printer.note(&format!("the keyring was not used: {why_not}"));
-    }
-}
-
-impl KeyOrigin {
-    /// Returns where a stored key is, such as `in the keyring`.
-    pub(crate) fn stored_location(&self) -> String {
-        match self {
-            Self::Stored { location: KeyLocation::File, path, .. } => {
-                format!("in {}", path.display())
-            }
-            Self::Stored { .. } => "in the keyring".to_owned(),
-            other => format!("in {other}"),
-        }
     }
 }
 

@@ -4,10 +4,8 @@
 //! stays open until the outcome has been reported. If the program is interrupted in between, the
 //! same command resumes.
 
-pub(crate) mod paid_request;
 pub(crate) mod payment;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::{Handle, JobResource};
@@ -25,12 +23,11 @@ use crate::request::SubmitRequest;
 use crate::request::pricing::{self, Price};
 use crate::resource::Outcome;
 use crate::session::{Access, Session};
-use crate::submit::paid_request::{PaidRequest, prepare};
-use crate::submit::payment::{Payment, submitted_with_key};
+use crate::submit::payment::{PaidRequest, Payment, prepare, submitted_with_key};
 use crate::text::{nearest, sanitize};
 
 pub(crate) async fn open(session: &Session, request: SubmitRequest, args: &SubmitArgs) -> Result {
-    run::<JobResource<Open>>(session, request, &args.options, ReceiptArgs::default()).await
+    run::<JobResource<Open>>(session, request, &args.options, ReceiptArgs::default(), None).await
 }
 
 pub(crate) async fn developer(
@@ -43,20 +40,12 @@ pub(crate) async fn developer(
         let why = format!("the open surface does not support {noun}");
         return Err(Failure::usage(why).hint("omit --surface, or pass --surface developer"));
     }
-    run::<JobResource<Developer>>(session, request, &args.options, ReceiptArgs::default()).await
+    let receipt_mode = ReceiptArgs::default();
+    run::<JobResource<Developer>>(session, request, &args.options, receipt_mode, None).await
 }
 
+/// Submits a request, waits and prints the result. The journal notes the source that it is made from.
 pub(crate) async fn run<R: ResourceKind>(
-    session: &Session,
-    request: SubmitRequest,
-    options: &SubmitOptions,
-    receipt_mode: ReceiptArgs,
-) -> Result {
-    run_from::<R>(session, request, options, receipt_mode, None).await
-}
-
-/// Submits what is made from `source`, which the journal notes, as [`run`] does.
-pub(crate) async fn run_from<R: ResourceKind>(
     session: &Session,
     request: SubmitRequest,
     options: &SubmitOptions,
@@ -324,13 +313,14 @@ impl<R: ResourceKind> Submission<'_, R> {
         is_reused: bool,
     ) -> Result {
         if self.options.no_wait {
-            let receipt = R::shown_receipt(&resource).await;
-            let receipt = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
+            let receipt = R::receipt(&resource).await;
+            let (mut shown, table) = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
+            if let Some(fields) = shown.as_object_mut().filter(|_| is_reused) {
+                fields.insert("reused".to_owned(), true.into());
+            }
             let printer = &self.session.printer;
             let key = resource.idempotency_key().or(self.paid().chosen_key);
-            let shown = PrintedReceipt { receipt, reused: is_reused };
-            let table = |shown: &PrintedReceipt<_>| R::receipt_table(&shown.receipt);
-            let printed = printer.print_submitted(R::KIND, &shown, key, table);
+            let printed = printer.print_submitted(R::KIND, &shown, key, |_| table);
             printed.map_err(|failure| self.with_resume(failure, &resource, download))?;
             if !self.session.is_sandbox() {
                 let command = R::wait_command(&resource, self.session, download);
@@ -365,14 +355,6 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
         failure.with_resume(R::wait_command(resource, self.session, download))
     }
-}
-
-#[derive(Serialize)]
-struct PrintedReceipt<T> {
-    #[serde(flatten)]
-    receipt: T,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    reused: bool,
 }
 
 /// Adds what to do if a resource that was submitted is not found.

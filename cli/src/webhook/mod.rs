@@ -16,7 +16,9 @@ use url::{Host, Url};
 pub(crate) use crate::webhook::control::Change;
 #[cfg(unix)]
 pub(crate) use crate::webhook::control::Control;
-pub(crate) use crate::webhook::secrets::{SecretSource, Secrets};
+#[cfg(test)]
+pub(crate) use crate::webhook::secrets::SecretSource;
+pub(crate) use crate::webhook::secrets::{Keys, Secrets, fetch_secrets, lock};
 pub(crate) use crate::webhook::store::StoreAddress;
 
 /// The URL that events are sent to: https, or http to a loopback address.

@@ -4,13 +4,27 @@
 //! (`--secret-file`, or the profile's `webhook_secret_file`), from the variable
 //! `SVC_WEBHOOK_SECRET`, or from the profile's `webhook_secret`. Each of them may have several
 //! secrets, one per line and the newest first, for use during a rotation.
+//!
+//! A delivery contains the fingerprint of the newest secret. If it is unknown, the receiver loads the
+//! secrets again, from the file or the service that they came from. Secrets from a variable or the
+//! profile do not change.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use svc_sdk::ApiKey;
-use svc_webhook_verify::{KeyError, KeySet, Verifier, secret_lines};
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body_util::Full;
+use jiff::Timestamp;
+use svc_sdk::{ApiKey, developer};
+use svc_webhook_verify::{
+    KeyError, KeySet, ReceiveError, Verifier, VerifyError, Webhook, WebhookReceiver, header,
+    secret_lines,
+};
 
 use crate::clock;
 use crate::config::{Origin, Setting};
@@ -219,17 +233,170 @@ fn unusable(source: &SecretSource, error: KeyError) -> Failure {
     Failure::usage(why)
 }
 
+/// The minimum time between requests to the service, because anyone can send unknown fingerprints.
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(2);
+/// The service waits ten seconds for the response to a delivery.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum number of fingerprints that cause a warning.
+const MAX_WARNED_FINGERPRINTS: usize = 16;
+
+/// Signing secrets in use, with reloading during a rotation.
+pub(crate) struct Keys {
+    receiver: WebhookReceiver,
+    source: SecretSource,
+    /// What fetches the secrets of the service again.
+    fetch: Option<Arc<RateLimitedFetch>>,
+    /// The file with the secret of `svc webhook trigger`, which may be made later.
+    trigger_file: Option<PathBuf>,
+    warned: Mutex<HashSet<String>>,
+}
+
+impl Keys {
+    pub(crate) fn new(
+        secrets: &Secrets,
+        tolerance: Duration,
+        client: Option<developer::Client>,
+    ) -> Self {
+        let receiver = WebhookReceiver::new(secrets.verifier(tolerance)).clock(clock::unix_seconds);
+        let fetch = client.map(|client| {
+            let (fetched_at, has_failed) = (Mutex::default(), AtomicBool::default());
+            Arc::new(RateLimitedFetch { client, fetched_at, has_failed })
+        });
+        let receiver = match (secrets.source(), fetch.clone()) {
+            (SecretSource::File(path), _) => {
+                let path = path.clone();
+                receiver.key_loader(move || std::future::ready(KeySet::from_file(&path).ok()))
+            }
+            (SecretSource::Service, Some(fetch)) => {
+                receiver.key_loader(move || Arc::clone(&fetch).keys())
+            }
+            (SecretSource::Service | SecretSource::Fixed(_) | SecretSource::Trigger, _) => receiver,
+        };
+        let source = secrets.source().clone();
+        Self { receiver, source, fetch, trigger_file: None, warned: Mutex::default() }
+    }
+
+    pub(crate) fn with_trigger_file(mut self, file: PathBuf) -> Self {
+        self.trigger_file = Some(file);
+        self
+    }
+
+    pub(crate) fn source(&self) -> &SecretSource {
+        &self.source
+    }
+
+    /// For a delivery that names the secret of `svc webhook trigger`, or that names none and is signed with
+    /// it. Only the latter is verified here.
+    fn trigger_receiver(&self, headers: &HeaderMap, body: &[u8]) -> Option<WebhookReceiver> {
+        let keys = KeySet::from_file(self.trigger_file.as_ref()?).ok()?;
+        let fingerprint = keys.newest().fingerprint().to_string();
+        let verifier = self.verifier().with_keys(keys);
+        let is_signed = match headers.get(header::FINGERPRINT) {
+            Some(named) => named.as_bytes() == fingerprint.as_bytes(),
+            None => verifier.verify_with_headers(headers, body, clock::unix_seconds()).is_ok(),
+        };
+        is_signed.then(|| WebhookReceiver::new(verifier).clock(clock::unix_seconds))
+    }
+
+    pub(crate) fn verifier(&self) -> Arc<Verifier> {
+        self.receiver.verifier()
+    }
+
+    /// Returns the fingerprints of the secrets, newest first.
+    pub(crate) fn fingerprints(&self) -> Vec<String> {
+        let verifier = self.verifier();
+        let keys = verifier.keys().iter();
+        keys.map(|key| key.fingerprint().to_string()).collect()
+    }
+
+    pub(crate) fn check_headers(&self, headers: &HeaderMap) -> Result<(), VerifyError> {
+        self.verifier().begin_with_headers(headers).map(drop)
+    }
+
+    pub(crate) async fn verify(
+        &self,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Webhook, ReceiveError> {
+        let trigger = self.trigger_receiver(headers, &body);
+        trigger.as_ref().unwrap_or(&self.receiver).receive(headers, Full::new(body)).await
+    }
+
+    /// Returns a warning, once per fingerprint, if a delivery names an unknown newer secret.
+    pub(crate) fn warning(&self, webhook: &Webhook) -> Option<String> {
+        let fingerprint = webhook.unknown_fingerprint()?;
+        let source = &self.source;
+        let what = match &self.fetch {
+            // It was fetched a moment ago, and is fetched again with a later delivery.
+            Some(fetch) if !fetch.has_failed.load(Ordering::Relaxed) => return None,
+            Some(_) => "which could not be fetched: a later event fetches it again".to_owned(),
+            None => {
+                let restart = match source {
+                    SecretSource::File(_) => "",
+                    _ => ", then start this command again",
+                };
+                format!("which is missing in {source}: add it before the old one expires{restart}")
+            }
+        };
+        let mut warned = lock(&self.warned);
+        let is_new =
+            warned.len() < MAX_WARNED_FINGERPRINTS && warned.insert(fingerprint.to_owned());
+        is_new.then(|| {
+            format!("the service signs with a newer secret (fingerprint {fingerprint}), {what}")
+        })
+    }
+}
+
+struct RateLimitedFetch {
+    client: developer::Client,
+    fetched_at: Mutex<Option<Timestamp>>,
+    has_failed: AtomicBool,
+}
+
+impl RateLimitedFetch {
+    async fn keys(self: Arc<Self>) -> Option<KeySet> {
+        if !self.is_due() {
+            return None;
+        }
+        let fetched = tokio::time::timeout(FETCH_TIMEOUT, fetch_secrets(&self.client)).await;
+        let fetched = fetched.ok().and_then(Result::ok);
+        self.has_failed.store(fetched.is_none(), Ordering::Relaxed);
+        Some(fetched?.keys().clone())
+    }
+
+    fn is_due(&self) -> bool {
+        let now = clock::now();
+        let mut fetched_at = lock(&self.fetched_at);
+        let is_due = fetched_at.is_none_or(|at| clock::elapsed(now, at) >= MIN_FETCH_INTERVAL);
+        if is_due {
+            *fetched_at = Some(now);
+        }
+        is_due
+    }
+}
+
+pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets> {
+    let response = client.webhooks().signing_secret().await?;
+    let text = response.secret.ok_or_else(|| {
+        Failure::other("the service did not return the signing secret")
+            .hint("pass --secret-file FILE")
+    })?;
+    Secrets::from_text(text.expose(), SecretSource::Service)
+}
+
+/// Locks a mutex. A panic of another thread leaves no partial change, so poisoning is ignored.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Secrets> {
-        Secrets::from_text(text, SecretSource::Fixed("a test".into()))
-    }
-
     #[test]
     fn debug_output_hides_the_secrets() {
-        let shown = format!("{:?}", of("canary_secret").unwrap());
+        let secrets = Secrets::from_text("canary_secret", SecretSource::Service).unwrap();
+        let shown = format!("{secrets:?}");
         assert!(!shown.contains("canary"), "{shown}");
     }
 }

@@ -1,8 +1,9 @@
-//! `-v`, `SVC_LOG` and the pauses before retries.
+//! The commands of all operations, and what they log.
 
 use std::collections::BTreeSet;
 
 use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY};
+use svc_sdk::contract::Operation;
 
 use crate::test_env::{CommandOutput, TestEnv};
 
@@ -18,10 +19,7 @@ fn flags(operation: &str) -> &'static [&'static str] {
         "open_estimate" => &["--model", "video-f", "--prompt", "a fox"],
         "top_ups_create" => &["--amount-usd-cents", "2000"],
         "actions_runs_create" => &["--yes", "--no-wait"],
-        "agent_completions_create" => {
-            &["--instruction", "hello", "--cap", "1", "--yes", "--no-wait"]
-        }
-        "formats_runs_create" | "formats_by_slug_runs_create" => {
+        "agent_completions_create" | "formats_runs_create" | "formats_by_slug_runs_create" => {
             &["--instruction", "hello", "--cap", "1", "--yes", "--no-wait"]
         }
         "formats_bulk_create" | "formats_by_slug_bulk_create" => {
@@ -48,10 +46,15 @@ fn no_command_shows_a_secret_at_any_level() {
     let job = env.submit_image("a fox");
     std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
     let operations = env.run("operations -o json").json();
-    let secret = env.developer("webhook secret show --jq .secret");
+    let mut command = env.developer_surface("webhook secret show --jq .secret");
+    let secret = CommandOutput::of(&mut command);
     assert!(cfg!(not(feature = "jq")) || secret.out.starts_with("whsec_"), "{}", secret.out);
+    assert_eq!(operations.as_array().unwrap().len(), Operation::ALL.len());
     for operation in operations.as_array().unwrap() {
         let name = operation["name"].as_str().unwrap();
+        for field in ["method", "path", "surface", "auth", "scope", "budget", "retry", "summary"] {
+            assert!(operation.get(field).is_some(), "{operation}");
+        }
         let command = operation["cli"].as_str().unwrap().split(" | ").next().unwrap();
         let words = command.split(' ').skip(1).map(|word| match word {
             "JOB_ID" => job.as_str(),
@@ -63,16 +66,9 @@ fn no_command_shows_a_secret_at_any_level() {
             | "FORMAT_ID" => "id_1",
             word => word,
         });
-        let mut command = env.open_surface("-vvv");
-        let run = CommandOutput::of(
-            command
-                .args(words)
-                .args(flags(name))
-                .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
-                .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
-                .env("SVC_MCP_URL", env.mock.mcp_url())
-                .env("SVC_FIRST_PARTY_OWNER", "studio"),
-        );
+        let mut command = env.both_surfaces("-vvv");
+        command.args(words).args(flags(name)).env("SVC_MCP_URL", env.mock.mcp_url());
+        let run = CommandOutput::of(&mut command);
         // Standard output is the service's data, which includes the URL as it was given.
         for secret in ["canary", "token="] {
             assert!(!run.err.contains(secret), "{name} shows {secret}: {}", run.err);

@@ -8,28 +8,21 @@
     reason = "a panic fails the test"
 )]
 
-mod batch;
-mod completion;
+mod deliveries;
 mod environment;
 mod examples;
-mod listen;
-mod listen_env;
 mod logs;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod output;
 #[cfg(unix)]
 mod pty;
-
 #[cfg(unix)]
 mod screens;
 mod script;
 mod submits;
 #[cfg(unix)]
 mod svg;
-#[cfg(unix)]
-mod terminal;
 mod test_env;
 #[cfg(unix)]
 mod tour;
-mod webhook;

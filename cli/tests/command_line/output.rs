@@ -1,11 +1,10 @@
-//! Output formats, and control characters in text of the service.
+//! Closed output, the columns of tables, and the commands that messages name.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 use serde_json::Value;
-use svc_mock_server::OPEN_API_KEY;
 
+use crate::deliveries::deliver;
 use crate::test_env::{CommandOutput, TestEnv, start};
 
 #[test]
@@ -19,14 +18,26 @@ fn a_closed_stdout_is_not_an_error() {
     assert_eq!(run.err, "");
 }
 
+#[test]
+fn a_listener_exits_when_stdout_is_closed() {
+    let env = TestEnv::new();
+    let mut command = env.unconfigured("webhook listen --port 0");
+    let mut process = start(command.env("SVC_WEBHOOK_SECRET", "whsec_newest"));
+    let mut line = String::new();
+    BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    let event = br#"{"event":"job.completed","job_id":"job_1"}"#;
+    assert_eq!(deliver(ready["url"].as_str().unwrap(), event, &[]).code, Some(200));
+    process.end().assert_exit(1).assert_stderr("standard output");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_write_error_on_stdout_is_an_error_and_the_job_can_be_resumed() {
     let env = TestEnv::new();
     let words = "image generate --model image-i --prompt [mock:seconds=0.1]";
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let run: CommandOutput =
-        env.open_surface(words).stdout(full).stderr(Stdio::piped()).output().unwrap().into();
+    let run = CommandOutput::of(env.open_surface(words).stdout(full));
     run.assert_exit(1).assert_stderr("standard output");
     env.run(words).assert_exit(0).assert_stderr("Resuming job_");
     assert_eq!(env.charge_count(), 1);
@@ -51,11 +62,7 @@ const DERIVED_COLUMNS: [&str; 12] = [
 #[test]
 fn the_columns_of_tables_are_named_like_the_fields() {
     let env = TestEnv::new();
-    let run = |words: &str| {
-        let mut command = env.developer_surface(words);
-        command.env("SVC_BASE_URL", env.mock.base_url()).env("SVC_OPEN_API_KEY", OPEN_API_KEY);
-        CommandOutput::of(&mut command)
-    };
+    let run = |words: &str| CommandOutput::of(&mut env.both_surfaces(words));
     run("image generate --model image-i 'a fox'").assert_exit(0);
     run("agent run 'a fox' --cap 1").assert_exit(0);
     std::fs::write(env.path("m.csv"), "model,prompt\nimage-i,one\nimage-i,[mock:fail]\n").unwrap();

@@ -13,7 +13,7 @@ use pty_process::{Size, blocking};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, tcgetattr};
 
-use crate::test_env::{CommandOutput, TestEnv, unconfigured, wait_until};
+use crate::test_env::{CommandOutput, wait_until};
 
 /// The height of a terminal on which nothing scrolls.
 pub(crate) const TALL: u16 = 200;
@@ -46,40 +46,11 @@ pub(crate) struct Style {
     pub(crate) is_inverse: bool,
 }
 
-/// Creates a command that runs `svc` with words that a shell splits. Its home is that of `env`, and
-/// neither URLs nor keys are configured.
-pub(crate) fn svc(env: &TestEnv, words: &str) -> Command {
-    let svc = env!("CARGO_BIN_EXE_svc");
-    let configured = unconfigured(&env.path(""), "");
-    let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", &format!("exec '{svc}' {words}")])
-        .current_dir(env.path(""))
-        .env_clear()
-        .env("TERM", "xterm-256color");
-    for (name, value) in configured.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
-    command
-}
-
-/// Creates a command like [`svc()`], with the URLs and keys of the mock.
-pub(crate) fn configured_svc(env: &TestEnv, words: &str) -> Command {
-    let mut command = svc(env, words);
-    command
-        .env("SVC_BASE_URL", env.mock.base_url())
-        .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
-        .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
-        .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY);
-    command
-}
-
 impl Terminal {
-    pub(crate) fn start(command: Command, columns: u16) -> Self {
-        Self::with_size(command, TALL, columns)
-    }
-
-    pub(crate) fn with_size(command: Command, rows: u16, columns: u16) -> Self {
+    pub(crate) fn start(mut command: Command, rows: u16, columns: u16) -> Self {
+        if !command.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm-256color");
+        }
         let (pty, slave) = blocking::open().unwrap();
         pty.resize(Size::new(rows, columns)).unwrap();
         let child = blocking::Command::from(command).spawn(slave).unwrap();

@@ -14,7 +14,8 @@
 //! `end => EXIT CONDITIONS` waits for its end. `until LOOK-UP => CONDITIONS` waits for something to hold.
 //!
 //! `listen$ WORDS => CONDITIONS` starts a command whose first line of output has the conditions; `printed` are
-//! the lines after it. `until` takes a command too. `complete$ WORDS` is what a shell gets to complete the last
+//! the lines after it, and `few-files` before it limits the files that it can open. Commands that are started
+//! later are stopped first. `until` takes a command too. `complete$ WORDS` is what a shell gets to complete the last
 //! word, and `save NAME` writes the last output to a file.
 //!
 //! `hint => EXIT CONDITIONS` runs the command that the errors of the last one named, as a user of both surfaces.
@@ -28,7 +29,8 @@
 //! A look-up has the conditions of an output without an exit code: `jobs`, `charges`, `ledger`,
 //! `requests [OPERATION]`, `faults` of the mock; `history`, `open` (its open entries); `ls FOLDER`,
 //! `cat FILE`, `tree` (all files, and what stands for their contents), `mode FILE`; and `sent SERVER [TEXT]`, the requests to a
-//! server, or those with a text. A server is made by `serve NAME "200 OK" BODY`,
+//! server, or those with a text. `deliver URL BODY [OPTIONS] => STATUS` sends a webhook, whose body is a text
+//! with a byte for each character or `@FILE`; `deliveries.rs` has its options. A server is made by `serve NAME "200 OK" BODY [PORT]`,
 //! or with its answers as indented lines `METHOD PATH "200 OK" BODY` (or `hang`: none), of which the first is taken whose
 //! method (or `*`) and part of a path, or the method of a JSON-RPC message, fit; `<NAME>` is its URL, `<NAME-host>` and `HOST` in a body its host, and
 //! `REQUEST-ID` in a body the id of the message.
@@ -38,24 +40,28 @@
 //! ID STATUS`, `settle TOP-UP STATUS`, `pay TOP-UP`, `file NAME` with its lines below (`3x LINE` is three
 //! lines, with `#` their numbers from 0), `program NAME` (an executable one), `write NAME "text"`,
 //! `replace NAME "text" "text"` in it, `remove NAME`, `exists NAME`, `missing NAME`, `stdin "text"` for the next command, `sleep
-//! MILLISECONDS`, and `earlier-version [CREATED-AT]`: the newest entry of the history is left open, in
+//! MILLISECONDS`, `port NAME` (a free one), `connect URL COUNT [TEXT]` (that send a text and no more, until
+//! `disconnect`), `lock FILE` (until `unlock`), and `earlier-version [CREATED-AT]`: the newest entry of the history is left open, in
 //! the file of an earlier version.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use svc_mock_server::{DEVELOPER_API_KEY, Setup};
+use svc_mock_server::Setup;
 use svc_sdk::contract::Plan;
 use svc_test_script::{Steps, Variables, at, check, parse, scripts_of, split, substitute};
 
+use crate::deliveries::deliver;
 #[cfg(feature = "mcp")]
 use crate::mcp::McpSession;
 #[cfg(unix)]
@@ -63,8 +69,8 @@ use crate::pty::{TALL, Terminal, markup};
 #[cfg(unix)]
 use crate::screens::assert_screen;
 use crate::test_env::{
-    CommandOutput, FakeServer, Printed, RunningProcess, TestEnv, ago, send_signal, sleep, start,
-    start_printing, wait_until,
+    CommandOutput, FakeServer, Respond, RunningProcess, TestEnv, ago, send_signal, sleep, start,
+    wait_until,
 };
 
 /// Generates a test per file of scripts.
@@ -85,7 +91,7 @@ scripts! {
     format, inbox, incomplete_answers, init,
     #[cfg(feature = "jq")]
     jq,
-    lists, logs,
+    listen, lists, logs,
     #[cfg(feature = "mcp")]
     mcp,
     #[cfg(unix)]
@@ -96,6 +102,8 @@ scripts! {
     run, sandbox,
     #[cfg(feature = "jq")]
     schema,
+    #[cfg(feature = "sqlite")]
+    shared_store,
     #[cfg(unix)]
     screens,
     // Elsewhere the keyring of the platform would be used.
@@ -132,6 +140,7 @@ fn run_script(script: &str) {
         ("mock", env.mock.base_url()),
         ("developer", env.mock.developer_base_url()),
         ("mcp", env.mock.mcp_url()),
+        ("control", env.mock.control_url()),
         ("home", env.path("").to_str().unwrap().trim_end_matches('/')),
         ("svc", env!("CARGO_BIN_EXE_svc")),
     ] {
@@ -142,7 +151,8 @@ fn run_script(script: &str) {
         variables: RefCell::default(),
         servers: RefCell::default(),
         running: RefCell::default(),
-        printed: RefCell::default(),
+        connections: RefCell::default(),
+        locked: RefCell::default(),
         stdin: Cell::default(),
         last: RefCell::default(),
         #[cfg(unix)]
@@ -178,14 +188,19 @@ fn setup(options: &str) -> Setup {
 
 /// How a command is started that does not end at once.
 const HOW: [&str; 4] = ["start", "listen", "terminal", "tools"];
+const FEW_FILES: &str = "few-files";
+
+/// The JSON of the lines that a command has printed after its first one.
+type Printed = Arc<Mutex<Vec<Value>>>;
 
 struct Commands<'e> {
     env: &'e TestEnv,
     variables: RefCell<BTreeMap<String, String>>,
     servers: RefCell<BTreeMap<String, FakeServer>>,
-    running: RefCell<Option<RunningProcess>>,
-    /// What the command that was started with `listen$` has printed after its first line.
-    printed: RefCell<Printed>,
+    /// The commands that were started, with what those of `listen$` have printed after their first lines.
+    running: RefCell<Vec<(RunningProcess, Printed)>>,
+    connections: RefCell<Vec<TcpStream>>,
+    locked: RefCell<Vec<fs::File>>,
     stdin: Cell<Option<String>>,
     #[cfg(unix)]
     terminal: RefCell<Option<Terminal>>,
@@ -223,7 +238,7 @@ impl Steps for Commands<'_> {
                     return difference(step, &first, &all, variables);
                 }
                 Some("start") => {
-                    *self.running.borrow_mut() = Some(start(&mut command));
+                    self.running.borrow_mut().push((start(&mut command), Printed::default()));
                     return None;
                 }
                 #[cfg(unix)]
@@ -264,7 +279,9 @@ impl Commands<'_> {
     /// Creates a command from what stands before `$ `, variables and a surface, and its words.
     fn command(&self, before: &str, words: &str) -> Command {
         let mut before = shell_words::split(before).unwrap();
-        before.retain(|word| !HOW.contains(&word.as_str()) && size_of(word).is_none());
+        let has_few_files = before.iter().any(|word| word == FEW_FILES);
+        let is_how = |word: &str| word == FEW_FILES || HOW.contains(&word);
+        before.retain(|word| !is_how(word) && size_of(word).is_none());
         let is_completion = before.last().is_some_and(|word| word == "complete");
         if is_completion {
             *before.last_mut().unwrap() = "both".to_owned();
@@ -275,14 +292,7 @@ impl Commands<'_> {
         let mut command = match surface.as_str() {
             "" => self.env.open_surface(words),
             "dev" => self.env.developer_surface(words),
-            "both" => {
-                let mut command = self.env.open_surface(words);
-                command
-                    .env("SVC_DEVELOPER_BASE_URL", self.env.mock.developer_base_url())
-                    .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
-                    .env("SVC_FIRST_PARTY_OWNER", "studio");
-                command
-            }
+            "both" => self.env.both_surfaces(words),
             "bare" => self.env.unconfigured(words),
             "offered" => {
                 let mut command = self.env.unconfigured(words);
@@ -298,17 +308,26 @@ impl Commands<'_> {
         }
         let variables = before.iter().map(|word| word.split_once('=').unwrap());
         command.envs(&*self.variables.borrow()).envs(variables);
-        command
+        if has_few_files { with_few_files(&command) } else { command }
     }
 
     fn listen(&self, command: &mut Command) -> CommandOutput {
-        let (process, out, printed) = start_printing(command);
+        let mut process = start(command);
+        let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+        let mut out = String::new();
+        stdout.read_line(&mut out).unwrap();
         if out.is_empty() {
             return process.end();
         }
-        self.printed.replace(printed);
-        self.running.replace(Some(process));
-        CommandOutput { code: None, out, err: String::new() }
+        let printed = Printed::default();
+        let received = Arc::clone(&printed);
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                received.lock().unwrap().push(parse(&line));
+            }
+        });
+        self.running.borrow_mut().push((process, printed));
+        CommandOutput::text(out)
     }
 
     fn output(&self, command: &mut Command) -> CommandOutput {
@@ -328,7 +347,10 @@ impl Commands<'_> {
             ["charges"] => json!(self.env.charge_count()),
             ["ledger"] => mock.ledger()["data"].clone(),
             ["requests"] => json!(mock.requests(0)),
-            ["requests", operation] => json!(self.env.requests(operation)),
+            ["requests", operation] => {
+                let requests = mock.requests(0).into_iter();
+                requests.filter(|request| request["operation"] == *operation).collect()
+            }
             ["faults"] => json!(mock.faults()),
             ["history"] => json!(self.env.history("--all")),
             ["open"] => json!(self.env.open_intents()),
@@ -341,8 +363,7 @@ impl Commands<'_> {
             }
             ["cat", name] => {
                 let bytes = fs::read(self.env.path(name)).unwrap_or_default();
-                let out = String::from_utf8_lossy(&bytes).into_owned();
-                return Some(CommandOutput { code: None, out, err: String::new() });
+                return Some(CommandOutput::text(String::from_utf8_lossy(&bytes)));
             }
             #[cfg(feature = "mcp")]
             ["call", tool, arguments] => {
@@ -362,10 +383,21 @@ impl Commands<'_> {
             }
             #[cfg(unix)]
             ["screen"] => {
-                let out = self.terminal.borrow().as_ref()?.screen();
-                return Some(CommandOutput { code: None, out, err: String::new() });
+                return Some(CommandOutput::text(self.terminal.borrow().as_ref()?.screen()));
             }
-            ["printed"] => json!(*self.printed.borrow().lock().unwrap()),
+            ["printed"] => {
+                let running = self.running.borrow();
+                let (_, printed) = running.last().expect("a command that was started");
+                json!(*printed.lock().unwrap())
+            }
+            ["deliver", url, body, options @ ..] => {
+                let body = match body.strip_prefix('@') {
+                    Some(name) => fs::read(self.env.path(name)).unwrap(),
+                    None => text_of(body).chars().map(|c| u8::try_from(c).unwrap()).collect(),
+                };
+                let options: Vec<_> = options.iter().map(|option| option_of(option)).collect();
+                return Some(deliver(url, &body, &options));
+            }
             ["tree"] => json!(tree(&self.env.path(""))),
             ["sent", server, text @ ..] => {
                 let mut sent = self.servers.borrow()[*server].sent();
@@ -376,7 +408,7 @@ impl Commands<'_> {
             }
             _ => return None,
         };
-        Some(CommandOutput { code: None, out: found.to_string(), err: String::new() })
+        Some(CommandOutput::text(found))
     }
 
     fn act(&self, step: &str, words: &[&str], block: &[String], variables: &mut Variables) {
@@ -392,9 +424,28 @@ impl Commands<'_> {
             }
             ["stdin", text] => self.stdin.set(Some(text_of(text))),
             ["signal", name] => {
-                send_signal(self.running.borrow().as_ref().expect("a command"), name);
+                send_signal(&self.running.borrow().last().expect("a command").0, name);
             }
-            ["kill"] => drop(self.running.take().expect("a command that was started")),
+            ["kill"] => drop(self.running.borrow_mut().pop().expect("a command that was started")),
+            ["port", name] => {
+                let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+                variables.insert((*name).to_owned(), free.port().to_string());
+            }
+            ["connect", url, count, text @ ..] => {
+                let address = url.strip_prefix("http://").unwrap();
+                self.connections.borrow_mut().extend((0..number(count)).map(|_| {
+                    let mut stream = TcpStream::connect(address).unwrap();
+                    text.iter().for_each(|it| stream.write_all(text_of(it).as_bytes()).unwrap());
+                    stream
+                }));
+            }
+            ["disconnect"] => self.connections.borrow_mut().clear(),
+            ["lock", name] => {
+                let file = fs::File::options().append(true).open(self.env.path(name)).unwrap();
+                file.lock().unwrap();
+                self.locked.borrow_mut().push(file);
+            }
+            ["unlock"] => self.locked.borrow_mut().clear(),
             #[cfg(feature = "mcp")]
             ["close"] => self.session.take().expect("a server of tools").close(),
             #[cfg(unix)]
@@ -406,13 +457,22 @@ impl Commands<'_> {
             ["sleep", milliseconds] => sleep(Duration::from_millis(number(milliseconds))),
             ["fault", operation, kind, more @ ..] => {
                 let more: Vec<_> = more.iter().map(|word| number(word)).collect();
-                let times = more.first().copied().unwrap_or(1);
-                let retry_after = more.get(1).copied().unwrap_or_default();
-                self.env.add_fault(operation, kind, times, retry_after);
+                let (kind, code) = kind.split_once(':').unwrap_or((kind, ""));
+                let pauses = ["error", "status_503", "status_429"].contains(&kind);
+                self.add_fault(json!({
+                    "operation": operation,
+                    "kind": kind,
+                    "code": (!code.is_empty()).then_some(code),
+                    "times": more.first().unwrap_or(&1),
+                    "retry_after_seconds": pauses.then(|| more.get(1).unwrap_or(&0)),
+                }));
             }
             ["delay", operation, milliseconds, times @ ..] => {
                 let times = times.first().map_or(1, |times| number(times));
-                self.env.add_delay(operation, number(milliseconds), times);
+                let delay = number(milliseconds);
+                self.add_fault(json!({
+                    "operation": operation, "kind": "delay", "delay_ms": delay, "times": times,
+                }));
             }
             ["no-faults"] => mock.clear_faults(),
             ["advance", seconds] => {
@@ -448,8 +508,11 @@ impl Commands<'_> {
             ["serve", name, answer @ ..] => {
                 let server = match answer {
                     ["hang"] => FakeServer::silent(),
-                    [status, body] => FakeServer::answering(&text_of(status), &text_of(body)),
-                    _ => by_rules(block),
+                    [status, body] => FakeServer::start("127.0.0.1:0", always(status, body)),
+                    [status, body, port] => {
+                        FakeServer::start(&format!("127.0.0.1:{port}"), always(status, body))
+                    }
+                    _ => FakeServer::start("127.0.0.1:0", by_rules(block)),
                 };
                 let host = server.url.replace("http://", "");
                 variables.insert(format!("{name}-host"), host);
@@ -457,7 +520,7 @@ impl Commands<'_> {
                 self.servers.borrow_mut().insert((*name).to_owned(), server);
             }
             ["answer", server, status, body] => {
-                self.servers.borrow()[*server].answer(&text_of(status), &text_of(body));
+                self.servers.borrow()[*server].answer(always(status, body));
             }
             ["earlier-version", created_at @ ..] => {
                 let mut entry = self.env.history("--all").remove(0);
@@ -470,24 +533,25 @@ impl Commands<'_> {
         }
     }
 
+    fn add_fault(&self, fault: Value) {
+        self.env.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
+    }
+
     fn end(&self) -> CommandOutput {
         #[cfg(unix)]
-        if self.running.borrow().is_none()
+        if self.running.borrow().is_empty()
             && let Some(terminal) = self.terminal.borrow_mut().as_mut()
         {
             return terminal.end();
         }
-        self.running.take().expect("a command that was started").end()
+        self.running.borrow_mut().pop().expect("a command that was started").0.end()
     }
 
     #[cfg(unix)]
-    fn start_on_terminal(&self, mut command: Command, size: Option<(u16, u16)>) {
-        if !command.get_envs().any(|(name, _)| name == "TERM") {
-            command.env("TERM", "xterm-256color");
-        }
+    fn start_on_terminal(&self, command: Command, size: Option<(u16, u16)>) {
         self.answered.set(0);
         let (columns, rows) = size.unwrap_or((200, TALL));
-        *self.terminal.borrow_mut() = Some(Terminal::with_size(command, rows, columns));
+        *self.terminal.borrow_mut() = Some(Terminal::start(command, rows, columns));
     }
 
     #[cfg(unix)]
@@ -530,8 +594,29 @@ impl Commands<'_> {
     }
 }
 
-/// Returns a server that answers with the first line whose method and part of a path fit.
-fn by_rules(lines: &[String]) -> FakeServer {
+/// Returns a command that can open 40 files.
+fn with_few_files(command: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\""]).arg(command.get_program());
+    limited.args(command.get_args()).env_clear().stdin(Stdio::null());
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited.current_dir(command.get_current_dir().unwrap());
+    limited
+}
+
+/// Returns an option of a delivery, whose value may be in quotes.
+fn option_of(word: &str) -> String {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    format!("{name}={}", text_of(value))
+}
+
+fn always(status: &str, body: &str) -> Respond {
+    let answer = (text_of(status), text_of(body));
+    Box::new(move |_| answer.clone())
+}
+
+/// Answers with the first line whose method and part of a path fit.
+fn by_rules(lines: &[String]) -> Respond {
     let rules: Vec<[String; 4]> = lines
         .iter()
         .map(|line| match split(line, ' ')[..] {
@@ -541,7 +626,7 @@ fn by_rules(lines: &[String]) -> FakeServer {
             _ => panic!("no answer of a server: {line}"),
         })
         .collect();
-    FakeServer::answering_requests(move |request| {
+    Box::new(move |request| {
         let mut words = request.split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let calls = |name: &str| request.contains(&format!("\"method\":\"{name}"));

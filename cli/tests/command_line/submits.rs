@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use crate::test_env::{CommandOutput, TestEnv, sleep, start};
 
-const IMAGE_ARGS: &str = "image generate --model image-i --prompt '[mock:seconds=0.4] a fox'";
-
 #[test]
 fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
     let env = TestEnv::new();
@@ -30,21 +28,6 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
         assert_eq!(env.charge_count(), jobs, "killed after {delay:?}");
         assert!(env.open_intents().is_empty(), "killed after {delay:?}");
     }
-}
-
-#[test]
-fn concurrent_identical_commands_are_separate_calls() {
-    let env = TestEnv::new();
-    let runs = [
-        start(&mut env.open_surface(IMAGE_ARGS)),
-        start(&mut env.open_surface(IMAGE_ARGS)),
-        start(&mut env.open_surface(IMAGE_ARGS)),
-    ];
-    for run in runs {
-        run.end().assert_exit(0);
-    }
-    assert_eq!(env.job_count(), 3);
-    assert_eq!(env.charge_count(), 3);
 }
 
 #[test]

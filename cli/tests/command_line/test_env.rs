@@ -1,9 +1,9 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -55,7 +55,14 @@ impl TestEnv {
     }
 
     pub(crate) fn developer_surface(&self, words: impl AsRef<str>) -> Command {
-        let mut command = unconfigured(self.home.path(), words);
+        self.with_developer_surface(self.unconfigured(words))
+    }
+
+    pub(crate) fn both_surfaces(&self, words: impl AsRef<str>) -> Command {
+        self.with_developer_surface(self.open_surface(words))
+    }
+
+    fn with_developer_surface(&self, mut command: Command) -> Command {
         command
             .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
             .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
@@ -63,12 +70,21 @@ impl TestEnv {
         command
     }
 
-    pub(crate) fn developer(&self, words: impl AsRef<str>) -> CommandOutput {
-        CommandOutput::of(&mut self.developer_surface(words))
-    }
-
     pub(crate) fn unconfigured(&self, words: impl AsRef<str>) -> Command {
-        unconfigured(self.home.path(), words)
+        let home = self.home.path();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
+        let words = shell_words::split(words.as_ref()).unwrap();
+        command.args(words).env_clear().current_dir(home).stdin(Stdio::null());
+        for keep in ["PATH", "SYSTEMROOT", "LLVM_PROFILE_FILE"] {
+            if let Some(value) = std::env::var_os(keep) {
+                command.env(keep, value);
+            }
+        }
+        command
+            .env("HOME", home)
+            .env("SVC_CONFIG", home.join("config/config.toml"))
+            .env("SVC_STATE_DIR", home.join("state"));
+        command
     }
 
     pub(crate) fn run(&self, words: impl AsRef<str>) -> CommandOutput {
@@ -89,20 +105,6 @@ impl TestEnv {
         run.assert_exit(0).json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Adds a fault of a kind, or one with the code of an error: `error:job_not_found`.
-    pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
-        let (kind, code) = kind.split_once(':').map_or((kind, None), |(kind, it)| (kind, Some(it)));
-        let seconds = ["error", "status_503", "status_429"].contains(&kind).then_some(seconds);
-        let fault = json!({"operation": operation, "kind": kind, "code": code, "times": times, "retry_after_seconds": seconds});
-        self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
-    }
-
-    /// Delays the response to the next requests of an operation.
-    pub(crate) fn add_delay(&self, operation: &str, milliseconds: u64, times: u64) {
-        let fault = json!({"operation": operation, "kind": "delay", "delay_ms": milliseconds, "times": times});
-        self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
-    }
-
     pub(crate) fn job_count(&self) -> usize {
         self.mock.jobs().len()
     }
@@ -112,14 +114,6 @@ impl TestEnv {
         let entries = ledger["data"].as_array().into_iter().flatten();
         let charges = entries.filter(|entry| entry["kind"] == "reservation");
         charges.filter(|entry| entry["job_id"].is_string()).count()
-    }
-
-    pub(crate) fn requests(&self, operation: &str) -> Vec<Value> {
-        self.mock
-            .requests(0)
-            .into_iter()
-            .filter(|request| request["operation"] == operation)
-            .collect()
     }
 
     pub(crate) fn open_intents(&self) -> Vec<Value> {
@@ -155,81 +149,58 @@ impl TestEnv {
     }
 }
 
-/// A server that sends the same response to all requests, unless it is told how to answer each.
+/// Returns the status and the body of the response to a request.
+pub(crate) type Respond = Box<dyn Fn(&str) -> (String, String) + Send>;
+
+/// A server that does not validate what it receives.
 pub(crate) struct FakeServer {
     pub(crate) url: String,
-    /// The requests, each with its answer.
-    pub(crate) requests: Arc<Mutex<Vec<(String, String)>>>,
-    response: Arc<Mutex<String>>,
+    requests: Arc<Mutex<Vec<String>>>,
+    respond: Arc<Mutex<Respond>>,
 }
 
 impl FakeServer {
-    pub(crate) fn answering(status: &str, body: &str) -> Self {
-        Self::at("127.0.0.1:0", status, body)
+    pub(crate) fn start(address: &str, respond: Respond) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let respond = Arc::new(Mutex::new(respond));
+        let server = Self { url, requests: Arc::default(), respond };
+        let (received, respond) = (Arc::clone(&server.requests), Arc::clone(&server.respond));
+        thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let request = read_request(&mut stream);
+                let (status, body) = respond.lock().unwrap()(&request);
+                received.lock().unwrap().push(request);
+                let length = body.len();
+                let head = "content-type: application/json\r\nconnection: close";
+                let response = format!(
+                    "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}"
+                );
+                let _ = stream.write_all(response.as_bytes());
+            }
+        });
+        server
     }
 
-    pub(crate) fn at(address: &str, status: &str, body: &str) -> Self {
-        let response = Arc::new(Mutex::new(response(status, body)));
-        let current = Arc::clone(&response);
-        Self::start(address, response, move |_| current.lock().unwrap().clone())
-    }
-
+    /// Starts a server that accepts connections, and never answers.
     pub(crate) fn silent() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         thread::spawn(move || listener.incoming().collect::<Vec<_>>());
-        Self { url, requests: Arc::default(), response: Arc::default() }
+        Self {
+            url,
+            requests: Arc::default(),
+            respond: Arc::new(Mutex::new(Box::new(|_| panic!()))),
+        }
     }
 
-    pub(crate) fn answering_requests(
-        respond: impl Fn(&str) -> (String, String) + Send + 'static,
-    ) -> Self {
-        Self::start("127.0.0.1:0", Arc::default(), move |request| {
-            let (status, body) = respond(request);
-            response(&status, &body)
-        })
-    }
-
-    fn start(
-        address: &str,
-        response: Arc<Mutex<String>>,
-        respond: impl Fn(&str) -> String + Send + 'static,
-    ) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let received = Arc::clone(&requests);
-        thread::spawn(move || {
-            while let Ok((mut stream, _)) = listener.accept() {
-                let request = read_request(&mut stream);
-                let response = respond(&request);
-                received.lock().unwrap().push((request, response.clone()));
-                let _ = stream.write_all(response.as_bytes());
-            }
-        });
-        Self { url, requests, response }
-    }
-
-    pub(crate) fn answer(&self, status: &str, body: &str) {
-        *self.response.lock().unwrap() = response(status, body);
-    }
-
-    /// Returns the requests that were answered with a success.
-    pub(crate) fn accepted(&self) -> Vec<String> {
-        let requests = self.requests.lock().unwrap();
-        let accepted = requests.iter().filter(|(_, answer)| answer.starts_with("HTTP/1.1 2"));
-        accepted.map(|(request, _)| request.clone()).collect()
-    }
-
-    /// Waits until that many requests were accepted.
-    pub(crate) fn accepts(&self, requests: usize) {
-        wait_until(&format!("{requests} requests"), || self.accepted().len() >= requests);
-        assert_eq!(self.accepted().len(), requests);
+    pub(crate) fn answer(&self, respond: Respond) {
+        *self.respond.lock().unwrap() = respond;
     }
 
     pub(crate) fn sent(&self) -> Value {
         let requests = self.requests.lock().unwrap();
-        let request = |(head, _): &(String, String)| {
+        let request = |head: &String| {
             let key = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(": ")?;
                 name.eq_ignore_ascii_case("idempotency-key").then(|| value.to_owned())
@@ -263,30 +234,12 @@ fn read_request(stream: &mut TcpStream) -> String {
     }
 }
 
-fn response(status: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-pub(crate) fn unconfigured(home: &Path, words: impl AsRef<str>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
-    let words = shell_words::split(words.as_ref()).unwrap();
-    command.args(words).env_clear().current_dir(home).stdin(Stdio::null());
-    for keep in ["PATH", "SYSTEMROOT", "LLVM_PROFILE_FILE"] {
-        if let Some(value) = std::env::var_os(keep) {
-            command.env(keep, value);
-        }
-    }
-    command
-        .env("HOME", home)
-        .env("SVC_CONFIG", home.join("config/config.toml"))
-        .env("SVC_STATE_DIR", home.join("state"));
-    command
-}
-
 impl CommandOutput {
+    /// What is looked at like the output of a command.
+    pub(crate) fn text(out: impl ToString) -> Self {
+        Self { code: None, out: out.to_string(), err: String::new() }
+    }
+
     pub(crate) fn of(command: &mut Command) -> Self {
         command.output().unwrap().into()
     }
@@ -332,19 +285,13 @@ pub(crate) struct RunningProcess(pub(crate) Child);
 impl RunningProcess {
     pub(crate) fn end(mut self) -> CommandOutput {
         drop(self.0.stdin.take());
-        let streams = [
-            self.0.stdout.take().map(|stream| Box::new(stream) as Box<dyn Read + Send>),
-            self.0.stderr.take().map(|stream| Box::new(stream) as Box<dyn Read + Send>),
-        ];
-        let [out, err] = streams.map(|stream| {
-            thread::spawn(move || {
-                let mut text = String::new();
-                stream.map(|mut stream| stream.read_to_string(&mut text).unwrap());
-                text
-            })
+        let (mut out, mut err) = (String::new(), String::new());
+        let (stdout, stderr) = (self.0.stdout.take(), self.0.stderr.take());
+        thread::scope(|scope| {
+            scope.spawn(|| stdout.map(|mut stream| stream.read_to_string(&mut out).unwrap()));
+            stderr.map(|mut stream| stream.read_to_string(&mut err).unwrap());
         });
-        let code = self.0.wait().unwrap().code();
-        CommandOutput { code, out: out.join().unwrap(), err: err.join().unwrap() }
+        CommandOutput { code: self.0.wait().unwrap().code(), out, err }
     }
 }
 
@@ -357,29 +304,6 @@ impl Drop for RunningProcess {
 
 pub(crate) fn start(command: &mut Command) -> RunningProcess {
     RunningProcess(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-}
-
-/// The JSON of the lines that a command has printed after its first one.
-pub(crate) type Printed = Arc<Mutex<Vec<Value>>>;
-
-/// Starts a command, and waits for the first line of its output.
-pub(crate) fn start_printing(command: &mut Command) -> (RunningProcess, String, Printed) {
-    let mut process = start(command);
-    let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
-    let mut line = String::new();
-    stdout.read_line(&mut line).unwrap();
-    let printed = Printed::default();
-    let received = Arc::clone(&printed);
-    thread::spawn(move || {
-        for line in stdout.lines().map_while(Result::ok) {
-            received.lock().unwrap().push(serde_json::from_str(&line).unwrap());
-        }
-    });
-    (process, line, printed)
-}
-
-pub(crate) fn interrupt(child: &RunningProcess) {
-    send_signal(child, "INT");
 }
 
 pub(crate) fn send_signal(child: &RunningProcess, name: &str) {
@@ -402,8 +326,12 @@ pub(crate) fn sleep(time: Duration) {
     thread::sleep(time);
 }
 
+/// Returns the time since 1970.
 #[allow(clippy::disallowed_methods, reason = "svc compares with the real time")]
+pub(crate) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
+}
+
 pub(crate) fn ago(time: Duration) -> Time {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    Time::from_micros((now - time).as_micros().try_into().unwrap())
+    Time::from_micros((now() - time).as_micros().try_into().unwrap())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use svc_mock_server::Setup;
 
-use crate::pty::{Style, StyledText, Terminal, configured_svc, svc};
+use crate::pty::{Style, StyledText, TALL, Terminal};
 use crate::svg;
 use crate::test_env::{TestEnv, ago};
 
@@ -16,32 +16,19 @@ const BEGIN: &str =
     "<!-- The output of the commands, from cli/tests/command_line/tour.rs -->\n```console\n";
 const END: &str = "```\n";
 
-enum StepPicture {
-    Output,
-    /// The screen as soon as it contains some words. Then `q` is typed.
-    Screen(&'static [&'static str]),
-}
-
-/// The commands of the tour. The first three need no configuration.
-const STEPS: [(&str, i32, StepPicture); 10] = [
-    ("", 0, StepPicture::Output),
-    (
-        "--sandbox video generate \"a red fox in snow\" --duration 5 --download out --yes",
-        0,
-        StepPicture::Output,
-    ),
-    ("balance", 2, StepPicture::Output),
-    ("model list --type video", 0, StepPicture::Output),
-    ("estimate \"a red fox in snow\" --model video-f --duration 5", 0, StepPicture::Output),
-    (
-        "image generate \"a red fox\" --model image-i --max-price 0.01 --download out --yes",
-        0,
-        StepPicture::Output,
-    ),
-    ("batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes", 7, StepPicture::Output),
-    ("job watch", 0, StepPicture::Screen(&["4 jobs", "failed", "$0.015", "q quit"])),
-    ("job list --status failed --jq \".[].id\"", 0, StepPicture::Output),
-    ("job get job_unknown", 4, StepPicture::Output),
+/// The commands of the tour, and their exit codes. The first three need no configuration. `q` is typed to one
+/// with a screen, as soon as that has some words.
+const STEPS: [(&str, i32, &[&str]); 10] = [
+    ("", 0, &[]),
+    ("--sandbox video generate \"a red fox in snow\" --duration 5 --download out --yes", 0, &[]),
+    ("balance", 2, &[]),
+    ("model list --type video", 0, &[]),
+    ("estimate \"a red fox in snow\" --model video-f --duration 5", 0, &[]),
+    ("image generate \"a red fox\" --model image-i --max-price 0.01 --download out --yes", 0, &[]),
+    ("batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes", 7, &[]),
+    ("job watch", 0, &["4 jobs", "failed", "$0.015", "q quit"]),
+    ("job list --status failed --jq \".[].id\"", 0, &[]),
+    ("job get job_unknown", 4, &[]),
 ];
 
 fn session(env: &TestEnv) -> Vec<Vec<StyledText>> {
@@ -51,16 +38,16 @@ fn session(env: &TestEnv) -> Vec<Vec<StyledText>> {
     });
     fs::write(env.path("foxes.jsonl"), lines.concat()).unwrap();
     let mut session = Vec::new();
-    for (index, (words, code, what)) in STEPS.iter().enumerate() {
+    for (index, (words, code, screen)) in STEPS.iter().enumerate() {
         let command = match index {
-            0..=2 => svc(env, words),
-            _ => configured_svc(env, words),
+            0..=2 => env.unconfigured(words),
+            _ => env.both_surfaces(words),
         };
         if index > 0 {
             session.push(Vec::new());
         }
         session.extend(typed(format!("svc {words}").trim_end()));
-        session.extend(run(command, *code, what));
+        session.extend(run(command, *code, screen));
     }
     let mut ids = StableIds::default();
     for run in session.iter_mut().flatten() {
@@ -69,24 +56,19 @@ fn session(env: &TestEnv) -> Vec<Vec<StyledText>> {
     session
 }
 
-fn run(command: std::process::Command, code: i32, what: &StepPicture) -> Vec<Vec<StyledText>> {
-    match what {
-        StepPicture::Output => {
-            let mut terminal = Terminal::start(command, COLUMNS);
-            terminal.end().assert_exit(code);
-            terminal.styled_lines()
-        }
-        StepPicture::Screen(words) => {
-            let mut terminal = Terminal::with_size(command, 12, COLUMNS);
-            terminal.wait_until_screen("the words", |screen| {
-                words.iter().all(|word| screen.contains(word))
-            });
-            let lines = terminal.styled_lines();
-            terminal.type_text("q");
-            terminal.end().assert_exit(code);
-            lines
-        }
+fn run(command: std::process::Command, code: i32, words: &[&str]) -> Vec<Vec<StyledText>> {
+    if words.is_empty() {
+        let mut terminal = Terminal::start(command, TALL, COLUMNS);
+        terminal.end().assert_exit(code);
+        return terminal.styled_lines();
     }
+    let mut terminal = Terminal::start(command, 12, COLUMNS);
+    let is_shown = |screen: &str| words.iter().all(|word| screen.contains(word));
+    terminal.wait_until_screen("the words", is_shown);
+    let lines = terminal.styled_lines();
+    terminal.type_text("q");
+    terminal.end().assert_exit(code);
+    lines
 }
 
 fn typed(command: &str) -> Vec<Vec<StyledText>> {

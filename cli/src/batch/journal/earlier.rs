@@ -12,8 +12,7 @@ use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::journal::{self, FileStore, ImportedSubmission, IntentId, ResourceKind};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::entry::{ItemEnd, Note, Status};
-use super::{ACCOUNT, Journal, locked, notes_of, unusable};
+use super::{ACCOUNT, ItemEnd, Journal, Note, Status, locked, notes_of};
 use crate::clock;
 use crate::error::{Failure, Result};
 use crate::input::{parent_dir, sync_dir, try_lock};
@@ -128,9 +127,7 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result {
             item.apply(line);
         }
     })?;
-    let store = FileStore::single_file(to).await;
-    let store = store.map_err(|error| unusable(to, &error))?;
-    let journal = Journal::new(store, to, None);
+    let journal = Journal::new(FileStore::single_file(to).await, to, None)?;
     if items.iter().flat_map(|item| &item.attempts).any(EarlierAttempt::is_overcharged) {
         notes.push(Note::Overcharged {});
     }

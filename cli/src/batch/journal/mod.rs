@@ -2,24 +2,25 @@
 //! of the items.
 
 mod earlier;
-mod entry;
 mod record;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use svc_sdk::contract::NextAction;
 use svc_sdk::journal::{self, FileStore, StoreError};
+use svc_sdk::types::Usd;
 use tempfile::TempDir;
 
-pub(super) use self::entry::{
-    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Quota, Status, status_words,
-};
 pub(super) use self::record::{
-    Record, Records, has_unknown_status, hash_id, is_not_executed, resource_id, spent_by,
+    Record, Records, Spent, has_unknown_status, hash_id, is_not_executed, resource_id, spent_by,
 };
 use crate::clock;
+use crate::download::StoredFile;
 use crate::error::{Failure, Result, Suggestion};
 use crate::journal::LABEL;
 
@@ -80,16 +81,13 @@ impl Journal {
         };
         let store = FileStore::single_file(path).await;
         drop(earlier);
-        let store = store.map_err(|error| unusable(path, &error))?;
-        Ok(Self::new(store, path, None))
+        Self::new(store, path, None)
     }
 
     pub(super) async fn temporary() -> Result<Self> {
         let folder = temporary_folder()?;
         let path = folder.path().join("journal");
-        let store = FileStore::single_file(&path).await;
-        let store = store.map_err(|error| unusable(&path, &error))?;
-        Ok(Self::new(store, &path, Some(folder)))
+        Self::new(FileStore::single_file(&path).await, &path, Some(folder))
     }
 
     /// Opens a journal to read it, also while a batch runs.
@@ -102,22 +100,23 @@ impl Journal {
             let folder = temporary_folder()?;
             let copy = folder.path().join("journal");
             earlier::convert(path, &copy).await?;
-            let store = FileStore::read_only(&copy).await;
-            let store = store.map_err(|error| unusable(path, &error))?;
-            return Ok(Self::new(store, &copy, Some(folder)));
+            return Self::new(FileStore::read_only(&copy).await, &copy, Some(folder));
         }
-        let store = FileStore::read_only(path).await;
-        let store = store.map_err(|error| unusable(path, &error))?;
-        Ok(Self::new(store, path, None))
+        Self::new(FileStore::read_only(path).await, path, None)
     }
 
-    fn new(store: FileStore, path: &Path, folder: Option<TempDir>) -> Self {
-        Self {
+    fn new(
+        store: Result<FileStore, StoreError>,
+        path: &Path,
+        folder: Option<TempDir>,
+    ) -> Result<Self> {
+        let store = store.map_err(|error| unusable(path, &error))?;
+        Ok(Self {
             submissions: journal::Journal::with_store(store.clone()),
             store,
             path: path.to_owned(),
             _folder: folder,
-        }
+        })
     }
 
     pub(super) async fn read(&self, mut visit: impl FnMut(Stored)) -> Result {
@@ -136,12 +135,8 @@ impl Journal {
     }
 
     pub(super) async fn begin(&self, total: u32, command: String) -> Result {
-        let note = Note::Batch {
-            version: entry::VERSION,
-            total,
-            command: Some(command),
-            at: clock::now(),
-        };
+        let note =
+            Note::Batch { version: VERSION, total, command: Some(command), at: clock::now() };
         self.add(&[note]).await
     }
 
@@ -226,3 +221,136 @@ fn unusable(path: &Path, error: &StoreError) -> Failure {
     }
     Failure::journal("cannot use the journal", error, "choose another file with --journal FILE")
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    Completed,
+    /// It failed, or the service rejected the request.
+    Failed,
+    Canceled,
+    Skipped,
+    /// It ended with a status that this version does not know.
+    #[serde(rename = "unknown_status")]
+    Unknown,
+    Ambiguous,
+    /// It was not submitted, because the batch ended before.
+    NotSubmitted,
+    /// The batch ended while the job or run was running.
+    TimedOut,
+}
+
+impl Status {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+            Self::Skipped => "skipped",
+            Self::Unknown => "unknown_status",
+            Self::Ambiguous => "ambiguous",
+            Self::NotSubmitted => "not_submitted",
+            Self::TimedOut => "timed_out",
+        }
+    }
+
+    /// Returns whether the item ended, and did not complete.
+    pub(super) const fn has_failed(self) -> bool {
+        matches!(self, Self::Failed | Self::Canceled | Self::Skipped | Self::Unknown)
+    }
+}
+
+pub(super) fn status_words(status: &str) -> String {
+    match status {
+        "submitted" => "in flight".to_owned(),
+        status => status.replace('_', " "),
+    }
+}
+
+pub(super) const DOWNLOAD_FAILED: &str = "download_failed";
+
+/// What is left of the write quota of an API key, for the process after one that is killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Quota {
+    pub(super) operation: String,
+    pub(super) limit: u32,
+    pub(super) remaining: u32,
+    pub(super) resets_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ItemResult {
+    pub(super) status: Status,
+    /// What it cost in the end, after a refund, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) price_usd: Option<Usd>,
+    /// `None` if they were not downloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) files: Option<Vec<StoredFile>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Value>,
+    #[serde(skip)]
+    pub(super) artifacts: Vec<Value>,
+}
+
+impl ItemResult {
+    pub(super) fn error(status: Status, price_usd: Option<Usd>, error: Value) -> Self {
+        Self { status, price_usd, files: None, error: Some(error), artifacts: Vec::new() }
+    }
+
+    /// Returns whether it is the end of a completed item that has no files in a folder, or not all.
+    pub(super) fn lacks_files_in(&self, folder: &Path) -> bool {
+        let is_there = |file: &StoredFile| {
+            Path::new(&file.path).file_name().is_some_and(|name| folder.join(name).exists())
+        };
+        let has_all = self.files.as_ref().is_some_and(|files| files.iter().all(is_there));
+        self.status == Status::Completed && !has_all
+    }
+
+    /// Returns whether the request was rejected, and would be again as it is.
+    pub(super) fn is_rejection(&self) -> bool {
+        let status = self.error.as_ref().and_then(|error| error.get("status")?.as_u64());
+        match self.error_text("next_action") {
+            Some(action) => action == NextAction::FixInput.as_str(),
+            None => status == Some(400),
+        }
+    }
+
+    pub(super) fn error_text(&self, name: &str) -> Option<&str> {
+        self.error.as_ref()?.get(name)?.as_str()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ItemEnd {
+    pub(super) id: String,
+    /// The generation of the latest submission, or 0 if there is none.
+    #[serde(default)]
+    pub(super) generation: u32,
+    #[serde(flatten)]
+    pub(super) result: ItemResult,
+    pub(super) at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Note {
+    Batch {
+        version: u32,
+        total: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        at: Timestamp,
+    },
+    Outcome(Box<ItemEnd>),
+    /// Items that had not been submitted before did not fit into the limit.
+    OverBudget {
+        count: usize,
+    },
+    Quota(Quota),
+    /// A journal of an earlier version has a charge above its estimate.
+    Overcharged {},
+}
+
+/// The version of the notes that this program writes. Before 3, files were named by their ids.
+pub(super) const VERSION: u32 = 3;

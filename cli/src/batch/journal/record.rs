@@ -1,6 +1,8 @@
 //! What the journal says about the items of a batch.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::iter::Sum;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -9,12 +11,15 @@ use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::super::spent::Spent;
-use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
-use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
+use super::{
+    BASE_URL, BUDGET, DOWNLOAD_FAILED, HASH, ItemEnd, Journal, KEY_FINGERPRINT, Note, Quota,
+    Status, Stored, VERSION,
+};
 use crate::args::SurfaceChoice;
 use crate::error::Result;
+use crate::output::values::money;
 use crate::resource::ResourceId;
+use crate::text::counted;
 
 /// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
@@ -259,4 +264,55 @@ pub(crate) fn resource_id(entry: &journal::Entry) -> Option<ResourceId> {
 
 fn add(sum: &mut Usd, amount: Usd) {
     *sum = sum.checked_add(amount).unwrap_or(*sum);
+}
+
+/// What was spent, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    pub(crate) usd: Usd,
+    /// The number of submissions whose cost is not known.
+    unknown: u32,
+}
+
+impl Spent {
+    /// Returns the amount, unless nothing of it is known.
+    pub(crate) fn known(self) -> Option<Usd> {
+        (self.usd != Usd::ZERO || self.unknown == 0).then_some(self.usd)
+    }
+
+    /// Puts what is known now of a submission in the place of what was known before.
+    pub(crate) fn replace(&mut self, before: Self, now: Self) {
+        let usd = self.usd.checked_add(now.usd).and_then(|usd| usd.checked_sub(before.usd));
+        self.usd = usd.unwrap_or(self.usd);
+        self.unknown = self.unknown.saturating_add(now.unknown).saturating_sub(before.unknown);
+    }
+}
+
+impl From<Option<Usd>> for Spent {
+    fn from(cost: Option<Usd>) -> Self {
+        Self { usd: cost.unwrap_or_default(), unknown: u32::from(cost.is_none()) }
+    }
+}
+
+impl Sum for Spent {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let mut sum = Self::default();
+        all.for_each(|spent| sum.replace(Self::default(), spent));
+        sum
+    }
+}
+
+/// `$0.15`, or `$0.15 and an unknown amount for 2 items`.
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(usd) = self.known() {
+            f.write_str(&money(usd))?;
+        }
+        if self.unknown > 0 {
+            let and = if self.known().is_some() { " and " } else { "" };
+            let items = counted(usize::try_from(self.unknown).unwrap_or_default(), "item");
+            write!(f, "{and}an unknown amount for {items}")?;
+        }
+        Ok(())
+    }
 }

@@ -110,8 +110,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result {
     }
     let request = SubmitRequest { noun: "bulk queue", operation, segments, body };
     let (receipt_mode, source) = (ReceiptArgs::default(), Some(json!(source)));
-    let ran =
-        submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source);
+    let ran = submit::run::<QueueResource>(session, request, &args.options, receipt_mode, source);
     let is_noted = !session.is_sandbox() && !spending.journal.no_journal;
     ran.await.map_err(|failure| match failure.exit() {
         Exit::JobFailed | Exit::JobCanceled if is_noted => {

@@ -123,7 +123,7 @@ async fn start(session: &Session, args: &Start) -> Result {
     }
     let request = SubmitRequest { noun: "Format run", operation, segments, body };
     let receipt_mode = args.start.receipt_mode;
-    submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode).await
+    submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode, None).await
 }
 
 /// Warns of an instruction that is the path of a file, whose content may be meant.

@@ -24,8 +24,7 @@ use crate::request::body::run::usd_number;
 use crate::request::pricing::{self, Price, SpendCap};
 use crate::resource::Outcome;
 use crate::session::{Access, Session};
-use crate::submit::paid_request::PaidRequest;
-use crate::submit::payment::{Payment, ambiguous_if_key_in_use, submitted_with_key};
+use crate::submit::payment::{PaidRequest, Payment, ambiguous_if_key_in_use, submitted_with_key};
 use crate::text::nearest;
 
 const KEY: &str = "idempotency_key";

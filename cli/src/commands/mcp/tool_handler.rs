@@ -21,8 +21,7 @@ use crate::request::body::run::{self as run_body, usd_number};
 use crate::request::body::{RequestBody, has_content, has_input};
 use crate::request::pricing::{EstimateSource, Price};
 use crate::session::Access;
-use crate::submit::paid_request::{PaidRequest, prepare};
-use crate::submit::payment::Payment;
+use crate::submit::payment::{PaidRequest, Payment, prepare};
 
 #[derive(Debug)]
 pub(super) struct ToolHandler {
@@ -323,8 +322,8 @@ impl ToolHandler {
 /// Returns and acknowledges the receipt, because the model receives the id.
 async fn tool_result<R: ResourceKind>(resource: &Handle<R>) -> ToolResult {
     let id = R::resource_id(resource);
-    let receipt = R::shown_receipt(resource).await;
-    let mut receipt = json!(receipt.map_err(|error| ToolError::from(&error))?);
+    let receipt = R::receipt(resource).await;
+    let (mut receipt, _) = receipt.map_err(|error| ToolError::from(&error))?;
     if let Some(fields) = receipt.as_object_mut() {
         fields.insert(id.field().to_owned(), id.id().into());
     }

@@ -15,9 +15,9 @@ use svc_webhook_verify::Verifier;
 
 use crate::args::SecretArgs;
 use crate::error::Result;
-use crate::listen::{Keys, Options, fetch_secrets, listen};
+use crate::listen::{Options, listen};
 use crate::session::Session;
-use crate::webhook::{Secrets, StoreAddress, Target};
+use crate::webhook::{Keys, Secrets, StoreAddress, Target, fetch_secrets};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Webhook {

@@ -5,7 +5,7 @@ pub(crate) mod report;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_sdk::contract::{QueueStatus, RunStatus};
 use svc_sdk::developer::Client;
 use svc_sdk::download::DownloadProgress;
@@ -26,7 +26,6 @@ use crate::session::Session;
 
 impl ResourceKind for QueueResource {
     type Finished = FinishedQueue;
-    type ShownReceipt = Queue;
 
     const KIND: ObjectKind = ObjectKind::Queue;
     const NOUN: &'static str = "queue";
@@ -150,11 +149,10 @@ impl ResourceKind for QueueResource {
             let on_progress = Arc::clone(&on_progress);
             let before = done;
             // The files of all items are counted together.
-            let with_offset = move |progress: DownloadProgress| {
-                let mut all = progress;
-                all.index += before;
-                all.count = count;
-                on_progress(all);
+            let with_offset = move |mut progress: DownloadProgress| {
+                progress.index += before;
+                progress.count = count;
+                on_progress(progress);
             };
             // Artifacts that could not be decoded are reported by the download.
             if !receipt.artifacts.is_empty() || receipt.extra.get("artifacts").is_some() {
@@ -204,14 +202,11 @@ impl ResourceKind for QueueResource {
         finished.failure.map_or(summary, Err).and(printed)
     }
 
-    async fn shown_receipt(handle: &Handle<Self>) -> Result<Queue, Error> {
-        match handle.receipt() {
-            Some(receipt) => Ok(receipt.clone()),
-            None => handle.get().await,
-        }
-    }
-
-    fn receipt_table(receipt: &Queue) -> Table {
-        report::queue(receipt)
+    async fn receipt(handle: &Handle<Self>) -> Result<(Value, Table), Error> {
+        let queue = match handle.receipt() {
+            Some(receipt) => receipt.clone(),
+            None => handle.get().await?,
+        };
+        Ok((json!(queue), report::queue(&queue)))
     }
 }

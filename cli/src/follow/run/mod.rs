@@ -2,6 +2,7 @@
 
 pub(crate) mod report;
 
+use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
 use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Handle, RunHandle, RunResource};
@@ -11,7 +12,6 @@ use svc_sdk::{Error, Update, Updates};
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Failure, Result, SuggestedCommand};
-use crate::follow::run::report::RunSummary;
 use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
 use crate::output::object::Shown;
 use crate::output::values::money;
@@ -19,7 +19,6 @@ use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
 use crate::session::Session;
-use crate::text::sanitize;
 
 pub(crate) use self::report::{FinishedRun, spend};
 
@@ -46,7 +45,6 @@ pub(crate) use by_kind;
 
 impl<K: RunKind> ResourceKind for K {
     type Finished = FinishedRun;
-    type ShownReceipt = FinishedRun;
 
     const KIND: ObjectKind = ObjectKind::Run;
     const NOUN: &'static str = "run";
@@ -163,19 +161,17 @@ impl<K: RunKind> ResourceKind for K {
             _ => printer.print_object(ObjectKind::Run, &finished, report::finished),
         };
         // The result of the run decides the exit code, even if printing failed.
-        report_end(handle, session, &mut finished, true).map_or(printed, Err)
+        let id = handle.id().as_str();
+        report::report_end(session, id, K::KIND.as_str(), &mut finished, true).map_or(printed, Err)
     }
 
-    async fn shown_receipt(handle: &Handle<Self>) -> Result<FinishedRun, Error> {
+    async fn receipt(handle: &Handle<Self>) -> Result<(Value, Table), Error> {
         let receipt = match handle.receipt() {
             Some(receipt) => receipt.clone(),
             None => handle.get().await?,
         };
-        Ok(FinishedRun::of(handle, receipt))
-    }
-
-    fn receipt_table(receipt: &FinishedRun) -> Table {
-        report::finished(receipt)
+        let run = FinishedRun::of(handle, receipt);
+        Ok((json!(run), report::finished(&run)))
     }
 }
 
@@ -185,34 +181,10 @@ impl<K: RunKind> WaitTogether for K {
         session: &Session,
         mut finished: FinishedRun,
     ) -> (Shown, Option<Failure>) {
-        let failure = report_end(handle, session, &mut finished, false);
+        let (id, kind) = (handle.id().as_str(), K::KIND);
+        let failure = report::report_end(session, id, kind.as_str(), &mut finished, false);
         (Shown::new(ObjectKind::Run, &finished), failure)
     }
-}
-
-/// Also shows the problems of the only run. Returns its failure, or that of its download.
-fn report_end<K: RunKind>(
-    run: &Handle<K>,
-    session: &Session,
-    finished: &mut FinishedRun,
-    is_only: bool,
-) -> Option<Failure> {
-    let download = finished.failure.take();
-    let (id, kind) = (run.id().as_str(), K::KIND);
-    let is_downloaded = finished.files.is_some();
-    match report::summarize(session, id, &finished.result, kind.as_str(), is_downloaded) {
-        RunSummary::Completed(sentence) => session.printer.note(&sentence),
-        RunSummary::Degraded(sentence, issues) => {
-            session.printer.warn(&sentence);
-            for issue in issues.iter().filter(|_| is_only) {
-                session.printer.note(&format!("  {}", sanitize(issue)));
-            }
-        }
-        RunSummary::Failed(failure) => {
-            return Some(failure.with_some(download, Failure::with_part));
-        }
-    }
-    download
 }
 
 pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {

@@ -30,64 +30,59 @@ pub(crate) fn spend(receipt: &RunReceipt) -> String {
     }
 }
 
-#[derive(Debug)]
-pub(crate) enum RunSummary {
-    Completed(String),
-    /// The run completed without an output, with the individual problems.
-    Degraded(String, Vec<String>),
-    Failed(Failure),
-}
-
-pub(crate) fn summarize(
+/// Says how a run ended, and shows the problems of the only one. Returns its failure, or that of its download.
+pub(super) fn report_end(
     session: &Session,
     run: &str,
-    receipt: &RunReceipt,
     kind: &str,
-    is_downloaded: bool,
-) -> RunSummary {
-    let id = sanitize(run);
-    let spend = spend(receipt);
-    match (&receipt.status, &receipt.error) {
-        (RunStatus::Canceled, _) => RunSummary::Failed(for_run(
-            run,
-            Failure::new(
-                Exit::JobCanceled,
-                format!("run {id} was canceled; work done before that is billed: {spend}"),
-            ),
-        )),
-        (RunStatus::Skipped, _) => RunSummary::Failed(for_run(
-            run,
-            Failure::new(Exit::Skipped, format!("run {id} was skipped; nothing was charged")),
-        )),
+    finished: &mut FinishedRun,
+    is_only: bool,
+) -> Option<Failure> {
+    let download = finished.failure.take();
+    let receipt = &finished.result;
+    let (id, spend, printer) = (sanitize(run), spend(receipt), &session.printer);
+    let failed = match (&receipt.status, &receipt.error) {
+        (RunStatus::Canceled, _) => {
+            let why = format!("run {id} was canceled; work done before that is billed: {spend}");
+            for_run(run, Failure::new(Exit::JobCanceled, why))
+        }
+        (RunStatus::Skipped, _) => {
+            let why = format!("run {id} was skipped; nothing was charged");
+            for_run(run, Failure::new(Exit::Skipped, why))
+        }
         // A receipt without a status whose output is there.
         (RunStatus::Other(status), None) if status.is_empty() && receipt.output.is_some() => {
-            RunSummary::Completed(format!("run {id} completed: {spend}"))
+            printer.note(&format!("run {id} completed: {spend}"));
+            return download;
         }
         (RunStatus::Failed | RunStatus::Other(_), _) => {
-            RunSummary::Failed(run_failure(session, run, receipt, kind, is_downloaded))
+            run_failure(session, run, receipt, kind, finished.files.is_some())
         }
-        _ if receipt.is_output_pending() => RunSummary::Degraded(
-            format!(
+        _ if receipt.is_output_pending() => {
+            let words = ["run", "wait", run, "--kind", kind];
+            printer.warn(&format!(
                 "run {id} completed, but its output is not available yet: {spend}; retry with: {}",
-                session.resume_command(
-                    SurfaceChoice::Developer,
-                    &["run", "wait", run, "--kind", kind],
-                )
-            ),
-            Vec::new(),
-        ),
+                session.resume_command(SurfaceChoice::Developer, &words)
+            ));
+            return download;
+        }
         _ if receipt.is_degraded() => {
             let error = receipt.output_error.as_ref();
             let why = error.map(error_text).unwrap_or_default();
-            RunSummary::Degraded(
-                format!(
-                    "run {id} completed without an output that fits the schema: {why}; {spend}"
-                ),
-                error.map(error_issues).unwrap_or_default(),
-            )
+            printer.warn(&format!(
+                "run {id} completed without an output that fits the schema: {why}; {spend}"
+            ));
+            for issue in error.filter(|_| is_only).into_iter().flat_map(error_issues) {
+                printer.note(&format!("  {}", sanitize(&issue)));
+            }
+            return download;
         }
-        _ => RunSummary::Completed(format!("run {id} completed: {spend}")),
-    }
+        _ => {
+            printer.note(&format!("run {id} completed: {spend}"));
+            return download;
+        }
+    };
+    Some(failed.with_some(download, Failure::with_part))
 }
 
 pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {

@@ -13,7 +13,8 @@ use tokio::time::sleep;
 
 use crate::download::open_with_default;
 use crate::error::Failure;
-use crate::follow::watch::model::{DownloadState, ViewModel};
+use crate::follow::watch::model::ViewModel;
+use crate::follow::watch::row::DownloadState;
 use crate::text::counted;
 
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
@@ -66,18 +67,17 @@ impl Feed {
         polls.spawn(async move {
             let mut active = None;
             loop {
-                match read_newest(&client, active.as_ref(), &sender).await {
+                let read = read_newest(&client, active.as_ref(), &sender).await;
+                let is_rejected = read.as_ref().is_err_and(Error::is_unauthorized);
+                let _ = sender.send(match read {
                     Ok(still_active) => {
                         active = Some(still_active);
-                        let _ = sender.send(FeedEvent::ListRead);
+                        FeedEvent::ListRead
                     }
-                    Err(error) if error.is_unauthorized() => {
-                        let _ = sender.send(FeedEvent::ListError(Box::new(error)));
-                        return;
-                    }
-                    Err(error) => {
-                        let _ = sender.send(FeedEvent::ListError(Box::new(error)));
-                    }
+                    Err(error) => FeedEvent::ListError(Box::new(error)),
+                });
+                if is_rejected {
+                    return;
                 }
                 sleep(LIST_INTERVAL).await;
             }
@@ -197,10 +197,7 @@ pub(super) async fn download<S: ClientSurface>(
             let files = files.into_iter().map(|file| file.path).collect();
             TaskEvent::Downloaded { id, files, opens }
         }
-        Err(error) => {
-            let reason = reason(error);
-            TaskEvent::DownloadFailed { id, reason }
-        }
+        Err(error) => TaskEvent::DownloadFailed { id, reason: reason(error) },
     };
     let _ = sender.send(event);
 }

@@ -1,12 +1,12 @@
 //! `svc job watch`: the status of jobs as it changes, on a live screen or as lines.
 //!
 //! `feed` polls the jobs, cancels, downloads and opens. On a terminal, `screen` shows them: `model` is
-//! what is shown and what the keys do to it, `view` and `bars` draw it. Elsewhere, a line is printed for
+//! what is shown, its rows the jobs, and what the keys do to it; `view` draws it. Elsewhere, a line is printed for
 //! each change.
 
-mod bars;
 mod feed;
 mod model;
+mod row;
 mod screen;
 mod view;
 

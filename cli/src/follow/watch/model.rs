@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use svc_sdk::contract::JobStatus;
 use svc_sdk::types::{Job, JobId, Usd};
 
-use crate::journal::label;
-use crate::text::counted;
+use crate::follow::watch::row::{DownloadState, JobRow};
 
 #[derive(Debug, Default)]
 pub(super) struct ViewModel {
@@ -30,63 +30,6 @@ pub(super) struct ViewModel {
     /// Whether the list of jobs was read, if no ids were given.
     pub(super) list: ListState,
     pub(super) message: Option<Message>,
-}
-
-#[derive(Debug)]
-pub(super) struct JobRow {
-    pub(super) id: JobId,
-    /// The beginning of its prompt, if it was submitted from this machine.
-    label: Option<String>,
-    /// The job as it was last read, or `None` before that.
-    pub(super) job: Option<Job>,
-    pub(super) download: DownloadState,
-    pub(super) error: Option<String>,
-}
-
-impl JobRow {
-    /// Returns the beginning of its prompt, or else of the name in its metadata.
-    pub(super) fn name(&self) -> String {
-        let name = || self.job.as_ref()?.metadata.as_ref()?.get("name")?.as_str();
-        self.label.clone().or_else(|| label(name()?)).unwrap_or_default()
-    }
-
-    /// Returns whether a text, in lower case, is part of what is shown of the job.
-    fn contains(&self, text: &str) -> bool {
-        let job = self.job.as_ref();
-        let model = job.and_then(|job| job.model.clone()).unwrap_or_default();
-        let status = job.map(|job| job.status.to_string()).unwrap_or_default();
-        let kind = job.and_then(|job| Some(job.job_type.as_ref()?.to_string())).unwrap_or_default();
-        [self.id.to_string(), self.name(), model, status, kind]
-            .iter()
-            .any(|part| part.to_lowercase().contains(text))
-    }
-
-    /// Returns how far the download of the files is, or how it ended.
-    pub(super) fn files(&self) -> String {
-        match &self.download {
-            DownloadState::None => String::new(),
-            DownloadState::Running { bytes, total: Some(total) } if *total > 0 => {
-                format!("{} %", bytes.saturating_mul(100) / total)
-            }
-            DownloadState::Running { bytes, .. } => format!("{bytes} bytes"),
-            DownloadState::Done { files } => counted(files.len(), "file"),
-            DownloadState::Failed => "download failed".to_owned(),
-        }
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum DownloadState {
-    #[default]
-    None,
-    Running {
-        bytes: u64,
-        total: Option<u64>,
-    },
-    Done {
-        files: Vec<PathBuf>,
-    },
-    Failed,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -172,8 +115,6 @@ impl ViewModel {
     }
 
     pub(super) fn is_refunded(&self, job: &Job) -> bool {
-        use svc_sdk::contract::JobStatus;
-
         self.has_refunds && matches!(job.status, JobStatus::Failed | JobStatus::Canceled)
     }
 
@@ -267,7 +208,7 @@ impl ViewModel {
     fn add_row(&mut self, id: JobId) {
         self.by_id.insert(id.clone(), self.rows.len());
         let label = self.labels.get(id.as_str()).cloned();
-        self.rows.push(JobRow { id, label, job: None, download: DownloadState::None, error: None });
+        self.rows.push(JobRow::new(id, label));
     }
 
     fn sort_newest_first(&mut self) {
@@ -314,7 +255,7 @@ impl ViewModel {
             // The bottom line shows how far it is.
             (DownloadState::Running { .. }, _) | (_, None) => {}
             (DownloadState::Done { files }, _) if opens => return KeyAction::Open(files.clone()),
-            (_, Some(svc_sdk::contract::JobStatus::Completed)) => {
+            (_, Some(JobStatus::Completed)) => {
                 row.download = DownloadState::Running { bytes: 0, total: None };
                 return KeyAction::Download { id, opens };
             }
@@ -332,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    pub(crate) fn job(id: &str, status: &str, created_at: &str, price: &str) -> Job {
+    fn job(id: &str, status: &str, created_at: &str, price: &str) -> Job {
         serde_json::from_value(json!({
             "id": id, "status": status, "type": "video_generation", "model": "video-h",
             "created_at": created_at, "price_usd": price,
@@ -352,15 +293,32 @@ mod tests {
         model.rows().iter().map(|row| row.id.as_str()).collect()
     }
 
-    fn press(model: &mut ViewModel, code: KeyCode) -> KeyAction {
-        model.press(KeyEvent::from(code), 10)
+    /// Presses keys, of which some are written as symbols. Returns what the last one does: the others do nothing
+    /// beside the screen.
+    fn press(model: &mut ViewModel, keys: &str) -> KeyAction {
+        let code = |key| match key {
+            '↓' => KeyCode::Down,
+            '↑' => KeyCode::Up,
+            '⇟' => KeyCode::PageDown,
+            '⇱' => KeyCode::Home,
+            '⇲' => KeyCode::End,
+            '⏎' => KeyCode::Enter,
+            '⌫' => KeyCode::Backspace,
+            '⎋' => KeyCode::Esc,
+            letter => KeyCode::Char(letter),
+        };
+        let mut actions: Vec<_> =
+            keys.chars().map(|key| model.press(code(key).into(), 10)).collect();
+        let last = actions.pop().unwrap();
+        assert!(actions.iter().all(|action| *action == KeyAction::None), "{keys}: {actions:?}");
+        last
     }
 
     #[test]
     fn new_jobs_appear_at_the_top_and_the_selection_stays_on_its_job() {
         let mut model = with_jobs(&[("job_1", "completed"), ("job_2", "queued")]);
         assert_eq!(ids(&model), ["job_2", "job_1"]);
-        press(&mut model, KeyCode::Down);
+        press(&mut model, "↓");
         model.update(job("job_3", "queued", "2026-01-01T00:00:03Z", "0.1000"));
         assert_eq!(ids(&model), ["job_3", "job_2", "job_1"]);
         assert_eq!(model.selected_row().unwrap().id.as_str(), "job_1");
@@ -390,38 +348,27 @@ mod tests {
         let mut model =
             with_jobs(&[("job_1", "completed"), ("job_3", "failed"), ("job_2", "failed")]);
         let shown = |model: &ViewModel| model.visible().len();
-        press(&mut model, KeyCode::Down);
-        for letter in "/Fail".chars() {
-            press(&mut model, KeyCode::Char(letter));
-        }
+        press(&mut model, "↓/Fail");
         assert_eq!((shown(&model), model.selected()), (2, 0));
         assert_eq!(model.selected_row().unwrap().id.as_str(), "job_2");
         // Keys are letters of the filter until it is ended.
-        assert_eq!(press(&mut model, KeyCode::Char('q')), KeyAction::None);
+        assert_eq!(press(&mut model, "q"), KeyAction::None);
         assert_eq!(shown(&model), 0);
-        press(&mut model, KeyCode::Backspace);
-        press(&mut model, KeyCode::Enter);
-        press(&mut model, KeyCode::Char('?'));
+        press(&mut model, "⌫⏎?");
         assert!(model.shows_help);
-        assert_eq!(press(&mut model, KeyCode::Char('q')), KeyAction::None);
-        assert_eq!(press(&mut model, KeyCode::Esc), KeyAction::None);
+        assert_eq!(press(&mut model, "q⎋"), KeyAction::None);
         assert_eq!(shown(&model), 3);
-        assert_eq!(press(&mut model, KeyCode::Char('q')), KeyAction::Quit);
+        assert_eq!(press(&mut model, "q"), KeyAction::Quit);
     }
 
     #[test]
-    fn a_cancelation_is_confirmed_first() {
+    fn a_cancellation_is_confirmed_first() {
         let mut model = with_jobs(&[("job_1", "queued")]);
-        assert_eq!(press(&mut model, KeyCode::Char('c')), KeyAction::None);
-        assert_eq!(press(&mut model, KeyCode::Char('n')), KeyAction::None);
+        assert_eq!(press(&mut model, "cn"), KeyAction::None);
         assert_eq!(model.confirming, None);
-        press(&mut model, KeyCode::Char('c'));
-        assert_eq!(
-            press(&mut model, KeyCode::Char('y')),
-            KeyAction::Cancel("job_1".to_owned().into())
-        );
+        assert_eq!(press(&mut model, "cy"), KeyAction::Cancel("job_1".to_owned().into()));
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
-        press(&mut model, KeyCode::Char('c'));
+        press(&mut model, "c");
         assert_eq!(model.confirming, None);
         assert!(model.message.unwrap().is_error);
     }
@@ -429,44 +376,41 @@ mod tests {
     #[test]
     fn only_completed_jobs_are_downloaded_and_opened() {
         let mut model = with_jobs(&[("job_1", "processing")]);
-        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
+        assert_eq!(press(&mut model, "d"), KeyAction::None);
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         let id = JobId::from("job_1".to_owned());
         let download = |opens| KeyAction::Download { id: id.clone(), opens };
-        assert_eq!(press(&mut model, KeyCode::Char('o')), download(true));
-        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None, "it is running");
+        assert_eq!(press(&mut model, "o"), download(true));
+        assert_eq!(press(&mut model, "d"), KeyAction::None, "it is running");
         let files = vec![PathBuf::from("a.png")];
         model.row_mut(&id).unwrap().download = DownloadState::Done { files: files.clone() };
-        assert_eq!(press(&mut model, KeyCode::Char('o')), KeyAction::Open(files));
-        assert_eq!(press(&mut model, KeyCode::Char('d')), download(false));
+        assert_eq!(press(&mut model, "o"), KeyAction::Open(files));
+        assert_eq!(press(&mut model, "d"), download(false));
     }
 
     #[test]
     fn the_selection_stays_within_the_list() {
         let mut model = ViewModel::new(&[]);
-        let mut selected = |count, keys: &[KeyCode]| {
-            for number in 0..count {
-                let at = format!("2026-01-01T00:00:{number:02}Z");
-                model.update(job(&format!("job_{number}"), "queued", &at, "0.1000"));
-            }
-            keys.iter().for_each(|key| drop(press(&mut model, *key)));
-            model.selected()
-        };
-        for key in [KeyCode::Down, KeyCode::End, KeyCode::Up, KeyCode::PageDown] {
-            assert_eq!(selected(0, &[key]), 0);
+        for keys in ["↓", "⇲", "↑", "⇟"] {
+            press(&mut model, keys);
+            assert_eq!(model.selected(), 0);
         }
-        assert_eq!(selected(25, &[KeyCode::PageDown]), 10);
-        assert_eq!(selected(0, &[KeyCode::End]), 24);
-        assert_eq!(selected(0, &[KeyCode::Home]), 0);
+        for number in 0..25 {
+            let at = format!("2026-01-01T00:00:{number:02}Z");
+            model.update(job(&format!("job_{number}"), "queued", &at, "0.1000"));
+        }
+        for (keys, selected) in [("⇟", 10), ("⇲", 24), ("⇱", 0)] {
+            press(&mut model, keys);
+            assert_eq!(model.selected(), selected);
+        }
     }
 
     #[test]
     fn keys_leave_the_details_before_the_screen() {
         let mut model = ViewModel::new(&[]);
-        press(&mut model, KeyCode::Enter);
+        press(&mut model, "⏎");
         assert!(model.shows_details);
-        assert_eq!(press(&mut model, KeyCode::Esc), KeyAction::None);
-        assert_eq!(press(&mut model, KeyCode::Esc), KeyAction::Quit);
+        assert_eq!(press(&mut model, "⎋⎋"), KeyAction::Quit);
         let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert_eq!(model.press(ctrl_c, 10), KeyAction::Interrupt);
     }

@@ -24,11 +24,11 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::args::SurfaceChoice;
 use crate::batch;
 use crate::error::{Exit, Failure, Result};
-use crate::follow::watch::bars::Context;
 use crate::follow::watch::feed::{self, Feed, FeedEvent};
-use crate::follow::watch::model::{JobRow, KeyAction, ListState, ViewModel};
-use crate::follow::watch::{WatchOptions, resume_command, view};
-use crate::output::values::time_ago;
+use crate::follow::watch::model::{KeyAction, ListState, ViewModel};
+use crate::follow::watch::row::JobRow;
+use crate::follow::watch::view::{self, Context};
+use crate::follow::watch::{WatchOptions, resume_command};
 use crate::session::{Access, Session, surface_choice};
 use crate::text::sanitize;
 
@@ -60,10 +60,7 @@ pub(super) async fn run<S: ClientSurface>(
     model.add_labels(labels(session).await);
     let mut labeled_count = 0;
     let context = Context {
-        age: Box::new(|row: &JobRow| {
-            let created = row.job.as_ref().and_then(|job| job.created_at.as_ref());
-            time_ago(created)
-        }),
+        age: JobRow::age,
         is_colored: session.printer.is_colored(),
         folder: options.folder.display().to_string(),
     };
@@ -133,8 +130,11 @@ pub(super) async fn run<S: ClientSurface>(
                     while let Ok(event) = feed.events.try_recv() {
                         missing.extend(apply_feed_event(&mut model, event));
                     }
-                    if !missing.is_empty() && missing.len() == options.ids.len() {
-                        break Err(none_found(missing));
+                    if missing.len() == options.ids.len() {
+                        let what = format!("none of the {} jobs was found", missing.len());
+                        if let Some(failure) = Failure::first_of(what, std::mem::take(&mut missing)) {
+                            break Err(failure);
+                        }
                     }
                 }
                 None => is_feed_open = false,
@@ -161,16 +161,6 @@ async fn labels(session: &Session) -> Vec<(String, String)> {
     let of_items = items.into_iter().filter_map(|item| Some((item.id, item.label?)));
     let of_entries = entries.filter_map(|it| Some((it.resource?.id().to_owned(), it.label?)));
     of_items.chain(of_entries).collect()
-}
-
-fn none_found(mut missing: Vec<Failure>) -> Failure {
-    match (missing.len(), missing.pop()) {
-        (1, Some(failure)) => failure,
-        (count, last) => {
-            missing.extend(last);
-            Failure::several(format!("none of the {count} jobs was found"), missing)
-        }
-    }
 }
 
 /// Shows an event of the feed. Returns the failure of a job that does not exist.

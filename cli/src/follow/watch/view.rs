@@ -1,19 +1,47 @@
-//! Drawing of the screen, as lines with escape sequences for their styles.
+//! Drawing of the screen, as lines with escape sequences for their styles: the totals, the list and the
+//! details, and the keys or a message.
 
-use console::{Alignment, measure_text_width, pad_str, truncate_str};
+use console::{Alignment, measure_text_width, pad_str, style, truncate_str};
+use svc_sdk::contract::JobStatus;
+use svc_sdk::types::Usd;
+use unicode_width::UnicodeWidthStr;
 
-use crate::follow::watch::bars::{self, Context, bold};
-use crate::follow::watch::model::{DownloadState, JobRow, ListState, ViewModel};
+use crate::follow::watch::model::{ListState, Message, ViewModel};
+use crate::follow::watch::row::{DownloadState, JobRow};
 use crate::output::Table;
-use crate::output::layout::{cut, number, required, status as status_column};
+use crate::output::layout::{cut, number, required, status};
 use crate::output::values::{date_and_time, error_text, money};
-use crate::text::{sanitize, shown, wrap};
+use crate::text::{counted, sanitize, shown, wrap};
 
 /// The width from which the details stand beside the list.
 const MIN_WIDTH_FOR_SIDE_PANEL: usize = 120;
 const RESET: &str = "\x1b[0m";
 const REVERSE: &str = "\x1b[7m";
 const CLEAR_TO_END_OF_LINE: &str = "\x1b[K";
+
+/// The keys, from the most to the least important one.
+const KEYS: &str = "q quit  ? help  enter details  c cancel  d download  o open  / filter  ↑↓ move";
+
+const KEY_HELP: [(&str, &str); 10] = [
+    ("↑ ↓ k j", "select another job"),
+    ("PgUp PgDn Home End", "move faster"),
+    ("enter", "show or hide the details"),
+    ("c", "cancel the job, after a question"),
+    ("d", "download its files"),
+    ("o", "open its files"),
+    ("/", "show only jobs that contain a text; esc shows all"),
+    ("?", "show this help"),
+    ("q esc", "leave; the jobs continue"),
+    ("ctrl-c", "leave, and print how to watch again"),
+];
+
+const MAX_MESSAGE_LINES: usize = 3;
+
+pub(super) struct Context {
+    pub(super) age: fn(&JobRow) -> String,
+    pub(super) is_colored: bool,
+    pub(super) folder: String,
+}
 
 /// `scroll` is the first row that is shown. It changes when the selected one would not be.
 pub(super) fn draw(
@@ -23,14 +51,16 @@ pub(super) fn draw(
     (width, height): (u16, u16),
 ) -> Vec<String> {
     let (width, height) = (usize::from(width), usize::from(height));
-    let bottom = bars::bottom_lines(model, context, width);
+    let bottom = bottom_lines(model, context, width);
     let body_height = height.saturating_sub(1 + bottom.len()).max(1);
-    let mut lines = vec![bold(&bars::title(model, width))];
+    let mut lines = vec![bold(&title(model, width))];
     lines.extend(body(model, scroll, context, width, body_height));
     lines.resize(1 + body_height, String::new());
     lines.extend(bottom);
-    let lines = lines.into_iter().take(height);
-    lines.map(|line| clear_rest(fit(&line, width), width)).collect()
+    let lines = lines.into_iter().take(height).map(|line| fit(&line, width));
+    // A line that fills its row has nothing to clear, and its last character would be.
+    let is_short = |line: &String| measure_text_width(line) < width;
+    lines.map(|line| if is_short(&line) { line + CLEAR_TO_END_OF_LINE } else { line }).collect()
 }
 
 pub(super) fn page_size(height: u16) -> usize {
@@ -40,11 +70,6 @@ pub(super) fn page_size(height: u16) -> usize {
 /// Returns what the locale can show of a line and fits the width.
 fn fit(line: &str, width: usize) -> String {
     truncate_str(&shown(line), width, "").into_owned()
-}
-
-/// Clears what follows a line. One that fills its row has nothing to clear, and its last character would be.
-fn clear_rest(line: String, width: usize) -> String {
-    if measure_text_width(&line) < width { line + CLEAR_TO_END_OF_LINE } else { line }
 }
 
 fn pad(line: &str, width: usize) -> String {
@@ -59,7 +84,7 @@ fn body(
     height: usize,
 ) -> Vec<String> {
     if model.shows_help {
-        let keys = bars::KEY_HELP.iter();
+        let keys = KEY_HELP.iter();
         return keys.flat_map(|(keys, what)| named(keys, 20, what, width)).collect();
     }
     let Some(row) = model.selected_row().filter(|_| model.shows_details) else {
@@ -102,7 +127,7 @@ fn list(
     }
     let mut table = Table::new([
         required("job"),
-        status_column("status"),
+        status("status"),
         number("price"),
         cut("name").optional(),
         number("age"),
@@ -113,12 +138,12 @@ fn list(
     for row in &visible {
         table.row([
             row.id.as_str(),
-            &status(row),
-            &price(row),
+            &row.status(),
+            &row.price(),
             &row.name(),
             &(context.age)(row),
-            &model_name(row),
-            &kind(row),
+            &row.model(),
+            &row.kind(),
             &row.files(),
         ]);
     }
@@ -130,27 +155,27 @@ fn list(
     let header = lines.next().map(bold);
     let shown =
         lines.enumerate().skip(*scroll).take(rows).map(|(index, line)| match index == selected {
-            true => reversed(&pad(line, width)),
+            // Styles within the line end the reversal.
+            true => {
+                let line = pad(line, width).replace(RESET, &format!("{RESET}{REVERSE}"));
+                format!("{REVERSE}{line}{RESET}")
+            }
             false => line.to_owned(),
         });
     header.into_iter().chain(shown).collect()
 }
 
-fn reversed(line: &str) -> String {
-    format!("{REVERSE}{}{RESET}", line.replace(RESET, &format!("{RESET}{REVERSE}")))
-}
-
 fn details(row: &JobRow, model: &ViewModel, context: &Context, width: usize) -> Vec<String> {
-    let mut fields = vec![("job", row.id.to_string()), ("status", status(row))];
+    let mut fields = vec![("job", row.id.to_string()), ("status", row.status())];
     if let Some(job) = &row.job {
         let is_refunded = model.is_refunded(job) && job.price_usd.is_some();
         let refunded = if is_refunded { " (refunded)" } else { "" };
         let created = job.created_at.as_ref().map(|at| format!("{} UTC", date_and_time(at)));
         fields.extend([
             ("name", row.name()),
-            ("kind", kind(row)),
-            ("model", model_name(row)),
-            ("price", price(row) + refunded),
+            ("kind", row.kind()),
+            ("model", row.model()),
+            ("price", row.price() + refunded),
             ("age", (context.age)(row)),
             ("created", created.unwrap_or_default()),
             ("error", job.error.as_ref().map(error_text).unwrap_or_default()),
@@ -176,26 +201,103 @@ fn named(name: &str, column: usize, text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn status(row: &JobRow) -> String {
-    match (&row.job, &row.error) {
-        (_, Some(_)) => "unknown".to_owned(),
-        (Some(job), None) => job.status.to_string(),
-        (None, None) => "…".to_owned(),
+fn bold(text: &str) -> String {
+    style(text).bold().force_styling(true).to_string()
+}
+
+/// Returns the totals. On a narrow screen the words around them are left out, and then the last ones.
+fn title(model: &ViewModel, width: usize) -> String {
+    let count = |is_counted: fn(&JobStatus) -> bool| {
+        let jobs = model.rows().iter().filter_map(|row| row.job.as_ref());
+        jobs.filter(|job| is_counted(&job.status)).count()
+    };
+    let jobs = counted(model.rows().len(), "job");
+    let spent = money(model.total(false));
+    let refunded = model.total(true);
+    let active = count(|status| !status.is_terminal());
+    let active = format!("{active} active");
+    let completed = count(|status| *status == JobStatus::Completed);
+    let rows = [
+        (count(|status| *status == JobStatus::Failed), "failed"),
+        (count(|status| *status == JobStatus::Canceled), "canceled"),
+    ];
+    let ended = rows.into_iter().filter(|(count, _)| *count > 0);
+    let ended: Vec<String> = ended.map(|(count, what)| format!("{count} {what}")).collect();
+
+    let mut full = vec![jobs.clone(), format!("{spent} spent"), active.clone()];
+    full.push(format!("{completed} completed"));
+    full.extend(ended.iter().cloned());
+    if refunded > Usd::ZERO {
+        full.push(format!("{} refunded", money(refunded)));
     }
+    let full = full.join("  ");
+    if full.width() <= width {
+        return full;
+    }
+    let parts = [jobs, active].into_iter().chain(ended).chain([spent]);
+    join_fitting(parts, width)
 }
 
-fn kind(row: &JobRow) -> String {
-    let kind = row.job.as_ref().and_then(|job| job.job_type.as_ref());
-    kind.map(ToString::to_string).unwrap_or_default()
+/// Returns the keys, or the question or the message in their place.
+fn bottom_lines(model: &ViewModel, context: &Context, width: usize) -> Vec<String> {
+    if let Some(id) = &model.confirming {
+        return vec![bold(&format!("Cancel {}? y/n", sanitize(id.as_str())))];
+    }
+    if model.is_typing {
+        let text = format!("/{}  enter keeps the filter, esc removes it", sanitize(&model.filter));
+        return vec![bold(&text)];
+    }
+    if let Some(message) = model.message.clone().or_else(|| lasting_message(model)) {
+        let is_red = message.is_error && context.is_colored;
+        let lines = wrap(&sanitize(&message.text), width).into_iter().take(MAX_MESSAGE_LINES);
+        return lines.map(|line| style(line).red().force_styling(is_red).to_string()).collect();
+    }
+    let count = model.visible().len();
+    let position = match (count, model.filter.as_str()) {
+        (0..2, "") => String::new(),
+        (count, "") => format!("{} of {count}  ", model.selected() + 1),
+        (0, filter) => format!("/{} matches none  ", sanitize(filter)),
+        (count, filter) => format!("/{} {} of {count}  ", sanitize(filter), model.selected() + 1),
+    };
+    let mut text = KEYS.to_owned();
+    let width = width.saturating_sub(position.width());
+    if text.width() > width {
+        let keys = KEYS.split("  ").map(|key| key.replace("enter", "⏎"));
+        text = join_fitting(keys, width);
+    }
+    let folder = format!("  downloads to {}", context.folder);
+    if text.width() + folder.width() <= width {
+        text.push_str(&folder);
+    }
+    vec![style(position + &text).dim().force_styling(true).to_string()]
 }
 
-fn model_name(row: &JobRow) -> String {
-    row.job.as_ref().and_then(|job| job.model.clone()).unwrap_or_default()
+/// Returns what a key does not remove: that the list cannot be read, or the running downloads.
+fn lasting_message(model: &ViewModel) -> Option<Message> {
+    if let ListState::Failed(reason) = &model.list {
+        return Some(Message { text: format!("cannot list jobs: {reason}"), is_error: true });
+    }
+    let is_running = |row: &&JobRow| matches!(row.download, DownloadState::Running { .. });
+    let running: Vec<&JobRow> = model.rows().iter().filter(is_running).collect();
+    let text = match running.as_slice() {
+        [] => return None,
+        [row] => format!("downloading {}: {}", row.id, row.files()),
+        rows => format!("downloading {}", counted(rows.len(), "job")),
+    };
+    Some(Message { text, is_error: false })
 }
 
-fn price(row: &JobRow) -> String {
-    let price = row.job.as_ref().and_then(|job| job.price_usd);
-    price.map(money).unwrap_or_default()
+fn join_fitting(parts: impl Iterator<Item = String>, width: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let separator = if text.is_empty() { "" } else { "  " };
+        if text.width() + separator.len() + part.width() > width {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(&part);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -221,11 +323,8 @@ mod tests {
     }
 
     fn screen(model: &ViewModel, width: u16, height: u16) -> Vec<String> {
-        let context = Context {
-            age: Box::new(|_| "3 min ago".to_owned()),
-            is_colored: true,
-            folder: ".".to_owned(),
-        };
+        let context =
+            Context { age: |_| "3 min ago".to_owned(), is_colored: true, folder: ".".to_owned() };
         let lines = draw(model, &mut 0, &context, (width, height));
         assert!(lines.iter().all(|line| measure_text_width(line) <= usize::from(width)));
         let lines = lines.iter().map(|line| strip_ansi_codes(line));

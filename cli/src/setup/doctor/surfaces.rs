@@ -15,9 +15,10 @@ use crate::setup::doctor::{CHECK_TIMEOUT, Check, run_blocking};
 use crate::text::sanitize;
 use crate::{clock, setup};
 
+const NO_URL: &str = "no URL is configured";
+const INVALID: &str = "the configuration is not valid";
 /// The difference of the clocks above which there is a warning. Signatures of webhooks are rejected
 /// from five minutes on.
-const NO_URL: &str = "no URL is configured";
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
 /// The time limit of a request, so that its own error is shown rather than that of the check.
@@ -26,6 +27,13 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 pub(super) struct SurfaceChecks {
     pub(super) checks: [Check; 2],
     skew: Option<SignedDuration>,
+}
+
+/// The checks of a surface that was not reached.
+impl From<[Check; 2]> for SurfaceChecks {
+    fn from(checks: [Check; 2]) -> Self {
+        Self { checks, skew: None }
+    }
 }
 
 /// Returns the names of the checks whether a surface can be reached, and accepts the key.
@@ -43,12 +51,9 @@ pub(super) async fn check(
 ) -> SurfaceChecks {
     let checks = check_within_limit(session, surface, is_configuration_valid);
     let [reachable, key] = names(surface);
-    tokio::time::timeout(CHECK_TIMEOUT, checks).await.unwrap_or_else(|_| SurfaceChecks {
-        checks: [
-            Check::failed(reachable, "no response in time").next(check_url(session)),
-            Check::skipped(key, "not checked: no response in time"),
-        ],
-        skew: None,
+    tokio::time::timeout(CHECK_TIMEOUT, checks).await.unwrap_or_else(|_| {
+        let failed = Check::failed(reachable, "no response in time").next(check_url(session));
+        [failed, Check::skipped(key, "not checked: no response in time")].into()
     })
 }
 
@@ -58,12 +63,8 @@ async fn check_within_limit(
     is_configuration_valid: bool,
 ) -> SurfaceChecks {
     let [reachable, key_check] = names(surface);
-    let skipped = |why: &str| SurfaceChecks {
-        checks: [Check::skipped(reachable, why), Check::skipped(key_check, why)],
-        skew: None,
-    };
     if !is_configuration_valid {
-        return skipped("the configuration is not valid");
+        return names(surface).map(|name| Check::skipped(name, INVALID)).into();
     }
     let Ok(url) = session.base_url(surface) else {
         let [url, key] = [reachable, key_check].map(|name| Check::missing(name, NO_URL));
@@ -79,13 +80,13 @@ async fn check_within_limit(
             }
             None => key,
         };
-        return SurfaceChecks { checks: [url, key], skew: None };
+        return [url, key].into();
     };
     let key = match find_key(session, surface, &url).await {
         Ok(key) => key,
         Err(check) => {
             let reachable = Check::skipped(reachable, "not checked without a key");
-            return SurfaceChecks { checks: [reachable, check], skew: None };
+            return [reachable, check].into();
         }
     };
     let sent_at = clock::now();
@@ -247,7 +248,7 @@ const MCP: &str = "mcp";
 
 pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -> Check {
     if !is_configuration_valid {
-        return Check::skipped(MCP, "the configuration is not valid");
+        return Check::skipped(MCP, INVALID);
     }
     let Some(url) = mcp_url(session) else { return Check::missing(MCP, NO_URL) };
     let limited = tokio::time::timeout(CHECK_TIMEOUT, try_mcp(session, &url));
