@@ -35,10 +35,10 @@ pub(crate) fn annotate(root: Command) -> Command {
     });
     let template = root_template(&root);
     let root = root.help_template(template);
-    // Those with subcommands are annotated when these are added.
+    // Those with subcommands are annotated when these are added, the others when they are used.
     root.mut_subcommands(|command| match command.is_subcommand_required_set() {
         true => command,
-        false => annotate_command(command, "svc"),
+        false => command.defer(|command| annotate_command(command, "svc")),
     })
 }
 
@@ -60,7 +60,8 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     // description would otherwise be left out of it.
     let description = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     // Without arguments, `{all-args}` would leave blank lines.
-    let has_arguments = command.has_subcommands() || command.get_arguments().next().is_some();
+    let has_arguments = command.has_subcommands()
+        || command.get_arguments().any(|arg| !arg.is_global_set());
     let all_args = if has_arguments { "\n\n{all-args}" } else { "" };
     let sections = sections.join("\n\n");
     let is_generate = command.get_arguments().any(|arg| arg.get_id() == "max_price")

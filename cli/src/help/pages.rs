@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 
@@ -56,8 +57,11 @@ fn page(text: &'static str) -> Command {
 const PAGE_WIDTH: u16 = 80;
 
 pub(super) fn narrow_width() -> Option<usize> {
-    let (_, columns) = console::Term::stdout().size_checked()?;
-    (1..PAGE_WIDTH).contains(&columns).then_some(columns.into())
+    static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
+    *WIDTH.get_or_init(|| {
+        let (_, columns) = console::Term::stdout().size_checked()?;
+        (1..PAGE_WIDTH).contains(&columns).then_some(columns.into())
+    })
 }
 
 /// Breaks the paragraphs of a page anew. Lines that are indented stay as they are.
