@@ -1,9 +1,12 @@
-//! Builds of the command line: cold, and after a change; and the crates that they consist of.
+//! Builds of the command line: cold, beside a skeleton that has its dependencies and no code, and after
+//! a change; and the crates that they consist of.
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use serde_json::Value;
 
 use crate::Outcome;
 use crate::report::{Row, Unit};
@@ -11,14 +14,17 @@ use crate::svc_process::cargo;
 use crate::timing::wall_time;
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
-    let target = tempfile::tempdir()?;
-    let cold = build(target.path())?;
-    let mut rows =
-        vec![Row::new("cold build of svc for debugging", Unit::Seconds, cold).goal("75 s")];
-    for (crate_name, file) in [("the SDK", "sdk/src/lib.rs"), ("svc", "cli/src/main.rs")] {
+    let (skeleton, target) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    make_skeleton(skeleton.path())?;
+    let bare = build(skeleton.path(), &skeleton.path().join("target"))?;
+    let cold = build(&workspace(), target.path())?;
+    let row = Row::new("cold build of svc for debugging", Unit::Seconds, cold);
+    let row = row.beside("a skeleton with the same dependencies", bare, cold / bare);
+    let mut rows = vec![row.goal("75 s, 1.25x")];
+    for (crate_name, file) in [("the SDK", "sdk/src/lib.rs"), ("svc", "cli/src/lib.rs")] {
         touch(file)?;
         let work = format!("… after a change of {crate_name}");
-        rows.push(Row::new(work, Unit::Seconds, build(target.path())?));
+        rows.push(Row::new(work, Unit::Seconds, build(&workspace(), target.path())?));
     }
     for (name, goal) in [("svc-cli", "220 crates"), ("svc-sdk", "100 crates")] {
         let work = format!("crates in the default build of {name}");
@@ -39,10 +45,39 @@ fn crates(name: &str) -> Outcome<f64> {
     Ok(names.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>().len() as f64)
 }
 
+/// Copies the manifests of this workspace, and makes every source file that they name an empty one.
+fn make_skeleton(folder: &Path) -> Outcome<()> {
+    let output =
+        cargo().args(["metadata", "--locked", "--no-deps", "--format-version=1"]).output()?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let root = workspace().canonicalize()?;
+    let write = |file: &Path, text: &[u8]| {
+        let file = folder.join(file.strip_prefix(&root)?);
+        std::fs::create_dir_all(file.parent().ok_or("a file without a folder")?)?;
+        Outcome::Ok(std::fs::write(file, text)?)
+    };
+    let path = |value: &Value| Path::new(value.as_str().unwrap_or_default()).to_owned();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let packages = list(&metadata["packages"]);
+    let manifests = packages.iter().map(|package| path(&package["manifest_path"]));
+    for manifest in manifests.chain([root.join("Cargo.toml"), root.join("Cargo.lock")]) {
+        write(&manifest, &std::fs::read(&manifest)?)?;
+    }
+    for target in packages.iter().flat_map(|package| list(&package["targets"])) {
+        write(&path(&target["src_path"]), b"#![allow(missing_docs)] fn main() {}")?;
+    }
+    Ok(())
+}
+
+fn workspace() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).to_owned()
+}
+
 /// Returns the seconds of a build.
-fn build(target: &Path) -> Outcome<f64> {
+fn build(workspace: &Path, target: &Path) -> Outcome<f64> {
     let began = wall_time();
     let status = cargo()
+        .current_dir(workspace)
         .args(["build", "--quiet", "--locked", "-p", "svc-cli"])
         .env("CARGO_TARGET_DIR", target)
         .status()?;
@@ -55,7 +90,6 @@ fn build(target: &Path) -> Outcome<f64> {
 /// Lets cargo believe that a file was changed.
 #[expect(clippy::disallowed_methods, reason = "the time of a file")]
 fn touch(file: &str) -> Outcome<()> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(file);
-    File::options().append(true).open(path)?.set_modified(SystemTime::now())?;
+    File::options().append(true).open(workspace().join(file))?.set_modified(SystemTime::now())?;
     Ok(())
 }
