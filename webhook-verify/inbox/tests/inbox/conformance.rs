@@ -38,6 +38,7 @@ macro_rules! on_every_server {
 pub(crate) use on_every_server;
 
 /// Runs the scripts and the tests with a store each, which `open` opens.
+#[allow(clippy::print_stdout, reason = "names the script that fails")]
 async fn on_store(open: impl AsyncFn() -> TestStore) {
     for (title, script) in scripts_of(include_str!("conformance.txt")) {
         println!("{title}");
