@@ -45,11 +45,6 @@ impl Client {
         self.send("GET", path, None, Bytes::new()).await
     }
 
-    /// Sends a `GET` request and returns `data` of the `200` response.
-    pub async fn get_data(&self, path: &str) -> Value {
-        self.get(path).await.expect(200).data()
-    }
-
     /// Sends a `GET` request and returns the items of the `200` response.
     pub async fn get_items(&self, path: &str) -> Vec<Value> {
         self.get(path).await.expect(200).items()
@@ -60,25 +55,10 @@ impl Client {
         self.get(path).await.expect(200).json()
     }
 
-    /// Sends a `GET` request, asserts the error response, and returns its `error` object.
-    pub async fn get_error(&self, path: &str, status: u16, code: &str) -> Value {
-        self.get(path).await.expect_error(status, code)
-    }
-
-    /// Sends a `HEAD` request.
-    pub async fn head(&self, path: &str) -> Response {
-        self.send("HEAD", path, None, Bytes::new()).await
-    }
-
     /// Sends a `POST` request with a JSON body.
     pub async fn post(&self, path: &str, body: Value) -> Response {
         let body = body.to_string().into();
         self.send("POST", path, Some("application/json"), body).await
-    }
-
-    /// Sends a `POST` request, asserts the status, and returns `data` of the response.
-    pub async fn post_data(&self, path: &str, body: Value, status: u16) -> Value {
-        self.post(path, body).await.expect(status).data()
     }
 
     /// Sends a request and returns the complete response.
@@ -129,16 +109,5 @@ impl Client {
         let request = request.body(body).unwrap_or_else(|error| panic!("{path}: {error}"));
         let response = self.mock.frontend().send(self.host, request).await?;
         Ok(Response::new(description, response))
-    }
-
-    /// Sends a `GET` request without any check of the response.
-    pub async fn try_get(&self, path: &str) -> Result<Response, TransportError> {
-        self.try_send("GET", path, None, Bytes::new()).await
-    }
-
-    /// Sends a `POST` request with a JSON body without any check of the response.
-    pub async fn try_post(&self, path: &str, body: Value) -> Result<Response, TransportError> {
-        let body = body.to_string().into();
-        self.try_send("POST", path, Some("application/json"), body).await
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -26,26 +26,11 @@ pub(crate) fn client() -> HttpClient {
     Client::builder(TokioExecutor::new()).build(connector)
 }
 
-/// Sends a request, whose URI is a path, to the server at a URL and reads the complete response.
-pub(crate) async fn send(
-    client: &HttpClient,
-    base_url: &str,
-    request: http::Request<Bytes>,
-) -> Result<http::Response<Bytes>, TransportError> {
-    let (mut head, body) = request.into_parts();
-    head.uri = format!("{base_url}{}", head.uri).parse().map_err(TransportError::new)?;
-    let request = http::Request::from_parts(head, Full::new(body));
-    let response = client.request(request).await.map_err(TransportError::new)?;
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.map_err(TransportError::new)?.to_bytes();
-    Ok(http::Response::from_parts(head, body))
-}
-
 /// Writes bytes to the server at `authority` and reads until it closes the connection.
 ///
 /// The sending side is shut down if the server is silent for [`INPUT_TIMEOUT`].
-pub(crate) async fn send_raw(authority: String, bytes: Vec<u8>) -> Result<Vec<u8>, TransportError> {
-    let mut stream = TcpStream::connect(&authority).await.map_err(TransportError::new)?;
+pub(crate) async fn send_raw(authority: &str, bytes: Vec<u8>) -> Result<Vec<u8>, TransportError> {
+    let mut stream = TcpStream::connect(authority).await.map_err(TransportError::new)?;
     // A server may reject a request and close the connection before it has read everything.
     drop(stream.write_all(&bytes).await);
     let mut response = Vec::new();

@@ -26,46 +26,50 @@ mod signature;
 pub mod simulation;
 
 pub use client::Client;
-pub use frontend::{
-    Frontend, FrontendKind, Host, RawFuture, ResponseFuture, Setup, TransportError,
-};
-
+pub use frontend::{FrontendKind, Host, TransportError};
 pub use mock::Mock;
-pub use receiver::{Delivery, Receiver, Reply};
+pub use receiver::{Delivery, Receiver};
 pub use response::Response;
-pub use script::{run_script, run_scripts};
+pub use script::{request, run_script, run_scripts, try_request};
 pub use signature::{fingerprint, signature};
+
+/// Generates a module with a test per frontend, which run the block with it.
+#[macro_export]
+macro_rules! tests_per_frontend {
+    ($name:ident, |$kind:ident| $body:block) => {
+        mod $name {
+            async fn run($kind: $crate::FrontendKind) $body
+
+            #[tokio::test]
+            async fn in_process() {
+                run($crate::FrontendKind::InProcess).await;
+            }
+
+            #[tokio::test]
+            async fn wiremock() {
+                run($crate::FrontendKind::Wiremock).await;
+            }
+
+            #[tokio::test]
+            async fn serve() {
+                run($crate::FrontendKind::Serve).await;
+            }
+        }
+    };
+}
 
 /// Generates a test per frontend for async functions that take a [`Mock`].
 ///
-/// Options of [`Setup`] follow the function's name: `name: balance_usd("1").plan("pro")`. A function
+/// Options of the mock follow the function's name: `name: "balance=1 plan=pro"`. A function
 /// that is not listed is reported by the compiler as dead code.
 #[macro_export]
 macro_rules! on_every_frontend {
-    ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
+    ($( $test:ident $(: $options:literal)? ),+ $(,)?) => {
         $(
-            mod $test {
-                async fn run(kind: $crate::FrontendKind) {
-                    let setup = $crate::Setup::default() $( $( .$option($value) )+ )?;
-                    let mock = $crate::Mock::start(kind, setup).await;
-                    Box::pin(super::$test(mock)).await;
-                }
-
-                #[tokio::test]
-                async fn in_process() {
-                    run($crate::FrontendKind::InProcess).await;
-                }
-
-                #[tokio::test]
-                async fn wiremock() {
-                    run($crate::FrontendKind::Wiremock).await;
-                }
-
-                #[tokio::test]
-                async fn serve() {
-                    run($crate::FrontendKind::Serve).await;
-                }
-            }
+            $crate::tests_per_frontend!($test, |kind| {
+                let mock = $crate::Mock::start(kind, concat!($( $options )?)).await;
+                Box::pin(super::$test(mock)).await;
+            });
         )+
     };
 }
@@ -75,27 +79,10 @@ macro_rules! on_every_frontend {
 macro_rules! script_files {
     ($folder:expr; $( $file:ident ),+ $(,)?) => {
         $(
-            mod $file {
-                async fn run(kind: $crate::FrontendKind) {
-                    let file = format!("{}/{}.txt", $folder, stringify!($file));
-                    $crate::run_scripts(file.as_ref(), kind).await;
-                }
-
-                #[tokio::test]
-                async fn in_process() {
-                    run($crate::FrontendKind::InProcess).await;
-                }
-
-                #[tokio::test]
-                async fn wiremock() {
-                    run($crate::FrontendKind::Wiremock).await;
-                }
-
-                #[tokio::test]
-                async fn serve() {
-                    run($crate::FrontendKind::Serve).await;
-                }
-            }
+            $crate::tests_per_frontend!($file, |kind| {
+                let file = format!("{}/{}.txt", $folder, stringify!($file));
+                $crate::run_scripts(file.as_ref(), kind).await;
+            });
         )+
 
         #[test]
@@ -106,34 +93,5 @@ macro_rules! script_files {
                 assert!(listed.iter().any(|listed| name == *listed), "{name:?}");
             }
         }
-    };
-}
-
-/// Generates a test per frontend with sockets for async functions that take a [`Mock`] and the
-/// [`Receiver`] of its webhooks for `https://hooks.example.com`.
-#[macro_export]
-macro_rules! on_every_socket_frontend {
-    ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
-        $(
-            mod $test {
-                async fn run(kind: $crate::FrontendKind) {
-                    let receiver = $crate::Receiver::start().await;
-                    let setup = $crate::Setup::default().webhook_port(receiver.port());
-                    let setup = setup $( $( .$option($value) )+ )?;
-                    let mock = $crate::Mock::start(kind, setup).await;
-                    Box::pin(super::$test(mock, receiver)).await;
-                }
-
-                #[tokio::test]
-                async fn wiremock() {
-                    run($crate::FrontendKind::Wiremock).await;
-                }
-
-                #[tokio::test]
-                async fn serve() {
-                    run($crate::FrontendKind::Serve).await;
-                }
-            }
-        )+
     };
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::frontend::{Frontend, FrontendKind, Host, Setup, TransportError};
+use crate::frontend::{Frontend, FrontendKind, Host};
 use crate::response::Response;
 
 /// A running mock server with a manual clock. It stops when it is dropped.
 #[derive(Clone)]
 pub struct Mock {
     kind: FrontendKind,
-    frontend: Arc<dyn Frontend>,
+    frontend: Arc<Frontend>,
 }
 
 impl fmt::Debug for Mock {
@@ -24,22 +24,18 @@ impl fmt::Debug for Mock {
 }
 
 impl Mock {
-    pub async fn start(kind: FrontendKind, setup: Setup) -> Self {
-        let frontend = crate::frontend::start(kind, setup).await;
-        Self { kind, frontend }
+    /// Starts a mock with options as scripts write them, such as `plan=scale balance=1.0000`.
+    pub async fn start(kind: FrontendKind, options: &str) -> Self {
+        Self { kind, frontend: Arc::new(Frontend::start(kind, options).await) }
     }
 
     /// Starts a second mock behind the same kind of frontend.
-    pub async fn start_another(&self, setup: Setup) -> Self {
-        Self::start(self.kind, setup).await
+    pub async fn start_another(&self, options: &str) -> Self {
+        Self::start(self.kind, options).await
     }
 
-    pub fn kind(&self) -> FrontendKind {
-        self.kind
-    }
-
-    pub(crate) fn frontend(&self) -> &dyn Frontend {
-        &*self.frontend
+    pub(crate) fn frontend(&self) -> &Frontend {
+        &self.frontend
     }
 
     pub fn base_url(&self, host: Host) -> &str {
@@ -53,22 +49,12 @@ impl Mock {
 
     /// Returns a client of the open surface with the key `svc_open_demo`.
     pub fn open(&self) -> Client {
-        self.open_as("svc_open_demo")
-    }
-
-    /// Returns a client of the open surface with a bearer key.
-    pub fn open_as(&self, key: &str) -> Client {
-        self.client(Host::Open).bearer(key)
+        self.client(Host::Open).bearer("svc_open_demo")
     }
 
     /// Returns a client of the developer surface with the key `svc_dev_demo`.
     pub fn developer(&self) -> Client {
-        self.developer_as("svc_dev_demo")
-    }
-
-    /// Returns a client of the developer surface with a bearer key.
-    pub fn developer_as(&self, key: &str) -> Client {
-        self.client(Host::Developer).bearer(key)
+        self.client(Host::Developer).bearer("svc_dev_demo")
     }
 
     pub fn control(&self) -> Client {
@@ -87,27 +73,19 @@ impl Mock {
     }
 
     pub async fn ledger(&self) -> Vec<Value> {
-        self.control_list("/ledger").await
+        self.control().get_items("/ledger").await
     }
 
-    pub async fn jobs(&self) -> Vec<Value> {
-        self.control_list("/jobs").await
-    }
-
-    pub async fn deliveries(&self) -> Vec<Value> {
-        self.control_list("/deliveries").await
-    }
-
-    /// Waits until `count` attempts have an outcome in the list of deliveries, and returns the attempts.
+    /// Waits until `count` attempts have an outcome in the list of deliveries.
     ///
     /// The mock schedules the next attempt only after it has received the response to the last one.
-    pub async fn wait_for_outcomes(&self, count: usize) -> Vec<Value> {
+    pub(crate) async fn wait_for_outcomes(&self, count: usize) {
         let has_outcome = |it: &&Value| !it["status"].is_null() || !it["error"].is_null();
         let mut attempts = Vec::new();
         for _ in 0..1_000 {
-            attempts = self.deliveries().await;
+            attempts = self.control().get_items("/deliveries").await;
             if attempts.iter().filter(has_outcome).count() >= count {
-                return attempts;
+                return;
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -116,11 +94,7 @@ impl Mock {
 
     /// Returns the entries of the request journal after a sequence number.
     pub async fn journal(&self, since: u64) -> Vec<Value> {
-        self.control_list(&format!("/requests?since={since}")).await
-    }
-
-    async fn control_list(&self, path: &str) -> Vec<Value> {
-        only_array(self.control().get_json(path).await)
+        self.control().get_items(&format!("/requests?since={since}")).await
     }
 
     pub async fn state(&self) -> Value {
@@ -131,39 +105,5 @@ impl Mock {
     pub async fn put_state(&self, document: impl ToString) -> Response {
         let body = document.to_string().into();
         self.control().send("PUT", "/state", Some("application/json"), body).await
-    }
-
-    /// Sends raw bytes over a new connection, or returns `None` if the frontend has no sockets.
-    pub async fn send_raw(
-        &self,
-        host: Host,
-        bytes: Vec<u8>,
-    ) -> Option<Result<Vec<u8>, TransportError>> {
-        Some(self.frontend.send_raw(host, bytes)?.await)
-    }
-}
-
-/// Returns `data` of a control response, or the body if it has no envelope.
-fn unwrap_data(body: Value) -> Value {
-    match body {
-        Value::Object(mut fields) if fields.len() == 1 && fields.contains_key("data") => {
-            fields.remove("data").unwrap()
-        }
-        other => other,
-    }
-}
-
-/// Returns the array in a control response: the body itself or its only array field.
-fn only_array(body: Value) -> Vec<Value> {
-    match unwrap_data(body) {
-        Value::Array(items) => items,
-        Value::Object(fields) => {
-            let mut arrays = fields.into_iter().filter(|(_, value)| value.is_array());
-            match (arrays.next(), arrays.next()) {
-                (Some((_, Value::Array(items))), None) => items,
-                _ => panic!("the response does not have exactly one array"),
-            }
-        }
-        other => panic!("not a list: {other}"),
     }
 }

@@ -10,7 +10,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -27,17 +26,9 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    pub fn path(&self) -> &str {
-        self.request.uri().path_and_query().map_or("", |path| path.as_str())
-    }
-
-    pub fn method(&self) -> &str {
-        self.request.method().as_str()
-    }
-
     /// Returns the value of a header that has to be present exactly once.
     #[track_caller]
-    pub fn header(&self, name: &str) -> &str {
+    fn header(&self, name: &str) -> &str {
         let values: Vec<_> = self.request.headers().get_all(name).iter().collect();
         let [value] = values.as_slice() else {
             panic!("{} values of {name} in {self:?}", values.len())
@@ -45,7 +36,7 @@ impl Delivery {
         value.to_str().unwrap()
     }
 
-    pub fn body(&self) -> &Bytes {
+    fn body(&self) -> &Bytes {
         self.request.body()
     }
 
@@ -53,16 +44,12 @@ impl Delivery {
     pub(crate) fn as_response(&self) -> http::Response<Bytes> {
         let mut response = http::Response::new(self.body().clone());
         *response.headers_mut() = self.request.headers().clone();
-        for (name, value) in [("method", self.method()), ("path", self.path())] {
+        let path = self.request.uri().path_and_query().map_or("", |path| path.as_str());
+        for (name, value) in [("method", self.request.method().as_str()), ("path", path)] {
             let value = value.parse().expect("a method or a path");
             response.headers_mut().insert(name, value);
         }
         response
-    }
-
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(self.body()).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// Returns the signature's timestamp in Unix seconds.
@@ -74,7 +61,7 @@ impl Delivery {
 
     /// Asserts that the body is signed with exactly these secrets, newest first.
     #[track_caller]
-    pub fn assert_signed_with(&self, secrets: &[&str]) {
+    pub(crate) fn assert_signed_with(&self, secrets: &[&str]) {
         let timestamp = self.header("x-svc-webhook-timestamp");
         let expected: Vec<_> = secrets
             .iter()
@@ -90,7 +77,7 @@ impl Delivery {
 
 /// How a receiver replies to a delivery.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub(crate) enum Reply {
     Status(u16),
     StatusWithHeader(u16, String, String),
     /// Close the connection without a response.
@@ -135,7 +122,7 @@ impl Receiver {
     }
 
     /// Sets the replies to the next deliveries. The last reply is repeated.
-    pub fn set_replies(&self, replies: impl IntoIterator<Item = Reply>) {
+    pub(crate) fn set_replies(&self, replies: impl IntoIterator<Item = Reply>) {
         *self.shared.replies.lock().unwrap() = replies.into_iter().collect();
     }
 
@@ -143,8 +130,8 @@ impl Receiver {
         self.shared.deliveries.lock().unwrap().clone()
     }
 
-    /// Waits until `count` deliveries have been received and returns them.
-    pub async fn wait_for(&self, count: usize) -> Vec<Delivery> {
+    /// Waits until `count` deliveries have been received.
+    pub(crate) async fn wait_for(&self, count: usize) {
         let enough = async {
             loop {
                 let received = self.shared.received.notified();
@@ -158,7 +145,6 @@ impl Receiver {
         drop(tokio::time::timeout(DELIVERY_TIMEOUT, enough).await);
         let deliveries = self.deliveries();
         assert_eq!(deliveries.len(), count, "{deliveries:?}");
-        deliveries
     }
 }
 

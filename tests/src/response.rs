@@ -129,13 +129,6 @@ impl Response {
         self
     }
 
-    /// Asserts a status below 500 and returns the response.
-    #[track_caller]
-    pub fn expect_no_server_error(self) -> Self {
-        assert!(!self.response.status().is_server_error(), "{self:?}");
-        self
-    }
-
     /// Asserts the status and the error code, and returns the `error` object.
     #[track_caller]
     pub fn expect_error(&self, status: u16, code: &str) -> Value {
@@ -153,6 +146,10 @@ impl Response {
         if is_head {
             assert!(self.body().is_empty(), "HEAD with a body:\n{self:?}");
             return;
+        }
+        if self.is_json() {
+            self.check_seconds(&self.json()["data"]["next_poll_after_seconds"]);
+            self.check_seconds(&self.json()["error"]["retry_after_seconds"]);
         }
         // Errors of the MCP protocol are JSON-RPC errors, which have no envelope.
         if self.status() < 300 || self.is_json() && self.json().get("jsonrpc").is_some() {
@@ -173,6 +170,13 @@ impl Response {
             let action = error["next_action"].as_str().unwrap_or_default();
             assert!(NEXT_ACTIONS.contains(&action), "next_action in {error}");
         }
+    }
+
+    /// Asserts that a number of seconds to wait, if there is one, is in whole milliseconds.
+    #[track_caller]
+    fn check_seconds(&self, seconds: &Value) {
+        let millis = seconds.as_f64().unwrap_or_default() * 1_000.0;
+        assert!((millis - millis.round()).abs() < 1e-6, "{seconds} seconds in\n{self:?}");
     }
 
     /// Asserts what the specification requires of every response to an authenticated request.

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! In a file, a script begins with `== what it shows`, then says how its mock is set up, if not as usual:
-//! `mock plan=scale balance=1.0000`, `receiver` (of webhooks, so that there are sockets), and `on serve
-//! in-process` (no other frontend). `SCRIPT=part of what it shows` runs some scripts only.
+//! `mock plan=scale balance=1.0000` (with several of these lines it is run with each), `receiver` (of webhooks,
+//! so that there are sockets), and `on serve in-process` (no other frontend). `SCRIPT=part of what it shows`
+//! runs some scripts only.
 //!
 //! A request is a host with its default key (`open:KEY` has another key, `open:` none), headers as
 //! `name=value` (`key=` is the idempotency key), a method if it is not `POST` with a body and `GET`
@@ -25,7 +26,10 @@
 //!
 //! `later NAME REQUEST` sends a request and goes on when the mock has received it (a control request, which
 //! is in no journal: after a millisecond, so that `pending` has to follow), `pending NAME` says that its
-//! response has not come, and `reply NAME =>` waits for it and has conditions on it. `raw "…" => 200`
+//! response has not come, and `reply NAME =>` waits for it and has conditions on it. `until REQUEST` sends
+//! it again, as often as the response tells to, until it is as the line says. `together N` sends each of the
+//! requests below it N times, all at once: their responses are those after `=>`, some of them as often as it
+//! says (`202*1 200 409:idempotency_key_in_use`). `raw "…" => 200`
 //! sends bytes over a connection of their own to the open surface; `rejected` is a status 4xx or no response.
 //!
 //! With a receiver of webhooks, `replies` sets its replies (statuses, `429:retry-after=5`, `close`, `hang`),
@@ -41,7 +45,7 @@
 //! the same types or null. After each row the clock moves on by 8 seconds.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 use std::path::Path;
 use std::time::Duration;
@@ -49,11 +53,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_test_script::{Steps, Variables, at, check, parse, scripts_of, split, substitute, word};
-use tokio::task::{JoinHandle, LocalSet, spawn_local};
+use tokio::task::{JoinHandle, JoinSet, LocalSet, spawn_local};
 
 use crate::client::Client;
 use crate::file::file_facts;
-use crate::frontend::{FrontendKind, Host, Setup, TransportError};
+use crate::frontend::{FrontendKind, Host, TransportError};
 use crate::mock::Mock;
 use crate::receiver::{Receiver, Reply};
 use crate::response::Response;
@@ -98,29 +102,30 @@ pub async fn run_scripts(file: &Path, kind: FrontendKind) {
     assert!(failed.is_empty(), "{kind:?}: {failed:#?}");
 }
 
-/// Runs a script of a file against the mock that it says.
+/// Runs a script of a file against each mock that it says.
 async fn run_alone(kind: FrontendKind, script: String) {
-    let mut setup = Setup::default();
-    let (mut receiver, mut rest) = (None, script.as_str());
+    let (mut setups, mut has_receiver, mut rest) = (Vec::new(), false, script.as_str());
     while let Some((line, after)) = rest.split_once('\n') {
-        match split(line, ' ').as_slice() {
-            ["mock", options @ ..] => {
-                setup = options.iter().fold(setup, |setup, option| setup.option(option));
-            }
-            ["receiver"] if kind == FrontendKind::InProcess => return,
-            ["receiver"] => {
-                let started = Receiver::start().await;
-                setup = setup.webhook_port(started.port());
-                receiver = Some(started);
-            }
-            ["on", kinds @ ..] if !kinds.contains(&kind.name()) => return,
-            ["on", ..] => {}
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("mock", options) => setups.push(options),
+            ("receiver", "") if kind == FrontendKind::InProcess => return,
+            ("receiver", "") => has_receiver = true,
+            ("on", kinds) if !kinds.split(' ').any(|it| it == kind.name()) => return,
+            ("on", _) => {}
             _ => break,
         }
         rest = after;
     }
-    let mock = Mock::start(kind, setup).await;
-    run_script(&mock, receiver.as_ref(), rest).await;
+    if setups.is_empty() {
+        setups.push("");
+    }
+    for options in setups {
+        let receiver = if has_receiver { Some(Receiver::start().await) } else { None };
+        let port = receiver.as_ref().map(|receiver| format!("webhook-port={}", receiver.port()));
+        let options = format!("{options} {}", port.unwrap_or_default());
+        let mock = Mock::start(kind, &options).await;
+        run_script(&mock, receiver.as_ref(), rest).await;
+    }
 }
 
 /// Runs a script against a mock, and the receiver of its webhooks if there is one.
@@ -138,6 +143,17 @@ pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) 
     svc_test_script::run_script(&requests, variables, script).await;
 }
 
+/// Sends a request, as a line of a script has it.
+pub async fn request(mock: &Mock, line: &str) -> Response {
+    let sent = send(mock, &split(line, ' '), true).await;
+    sent.unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+/// As [`request`], without any check of the response.
+pub async fn try_request(mock: &Mock, line: &str) -> Result<Response, TransportError> {
+    send(mock, &split(line, ' '), false).await
+}
+
 /// What a script is run with.
 struct Requests<'m> {
     mock: &'m Mock,
@@ -148,7 +164,7 @@ struct Requests<'m> {
 
 impl Steps for Requests<'_> {
     /// Sends the request of a line, and returns what its response has not.
-    async fn run(&self, line: &str, _: &[String], variables: &mut Variables) -> Option<String> {
+    async fn run(&self, line: &str, block: &[String], variables: &mut Variables) -> Option<String> {
         let (request, expected) = line.split_once(" => ").unwrap_or((line, "2xx"));
         let words = split(request, ' ');
         match words.as_slice() {
@@ -183,8 +199,8 @@ impl Steps for Requests<'_> {
                 let replies = replies.iter().map(|reply| reply_of(reply));
                 self.receiver().set_replies(replies);
             }
-            ["received", count] => drop(self.receiver().wait_for(number(count)).await),
-            ["outcomes", count] => drop(self.mock.wait_for_outcomes(number(count)).await),
+            ["received", count] => self.receiver().wait_for(number(count)).await,
+            ["outcomes", count] => self.mock.wait_for_outcomes(number(count)).await,
             ["attempts", count] => self.advance_until_attempts(number(count)).await,
             ["signed", delivery, secrets @ ..] => {
                 let deliveries = self.receiver().deliveries();
@@ -202,7 +218,7 @@ impl Steps for Requests<'_> {
                 assert!(!self.later.borrow()[*name].is_finished(), "{line}");
             }
             ["raw", bytes] => {
-                let sent = self.mock.send_raw(Host::Open, bytes_of(bytes).into()).await;
+                let sent = self.mock.frontend().send_raw(Host::Open, bytes_of(bytes).into()).await;
                 let response = sent.expect("a frontend with sockets").unwrap_or_default();
                 let text = String::from_utf8_lossy(&response);
                 let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
@@ -210,43 +226,33 @@ impl Steps for Requests<'_> {
                 let is_met = status == Some(expected) || expected == "rejected" && is_rejected;
                 return (!is_met).then(|| format!("{line}\n{text}"));
             }
+            ["together", count] => {
+                return self.send_together(line, number(count), block, expected).await;
+            }
+            ["until", words @ ..] => {
+                return self.send_until(line, words, expected, variables).await;
+            }
             words if expected == "lost" => {
                 let response = send(self.mock, words, false).await;
                 return response.ok().map(|response| format!("{line}\n{response:?}"));
             }
-            _ => {
-                let response = match words.as_slice() {
+            words => {
+                let response = match words {
                     ["delivery", index] => {
                         let deliveries = self.receiver().deliveries();
-                        let delivery = &deliveries[number(index) - 1];
-                        Response::new(line.to_owned(), delivery.as_response())
+                        let delivery = deliveries[number(index) - 1].as_response();
+                        Ok(Response::new(line.to_owned(), delivery))
                     }
-                    words => {
-                        let response = match words {
-                            ["reply", name] => {
-                                let later = self.later.borrow_mut().remove(*name);
-                                later.expect("a request sent before").await.expect("a response")
-                            }
-                            words => send(self.mock, words, true).await,
-                        };
-                        match response {
-                            Ok(response) => response,
-                            Err(error) => return Some(format!("{line}\n  {error}")),
-                        }
+                    ["reply", name] => {
+                        let later = self.later.borrow_mut().remove(*name);
+                        later.expect("a request sent before").await.expect("a response")
                     }
+                    words => send(self.mock, words, true).await,
                 };
-                let mut wrong = String::new();
-                for (index, condition) in split(expected, ' ').into_iter().enumerate() {
-                    let is_field =
-                        index == 2 && !condition.contains('=') && !condition.starts_with('!');
-                    let field = format!("details.field={condition}");
-                    let condition = if is_field { &field } else { condition };
-                    let condition = &repeated(&substitute(condition, variables));
-                    if let Some(difference) = difference(&response, condition, variables) {
-                        wrong += &format!("\n  not {condition}, but {difference}");
-                    }
-                }
-                return (!wrong.is_empty()).then(|| format!("{line}{wrong}\n{response:.1500?}"));
+                return match response {
+                    Ok(response) => unmet(line, &response, expected, variables),
+                    Err(error) => Some(format!("{line}\n  {error}")),
+                };
             }
         }
         None
@@ -277,6 +283,65 @@ impl Requests<'_> {
             }
         }
         panic!("{name} was not received");
+    }
+
+    /// Sends a request again and again until its response is as expected, and returns what the last one has not.
+    async fn send_until(
+        &self,
+        line: &str,
+        words: &[&str],
+        expected: &str,
+        variables: &mut Variables,
+    ) -> Option<String> {
+        let mut wrong = None;
+        for _ in 0..1_000 {
+            let response = match send(self.mock, words, true).await {
+                Ok(response) => response,
+                Err(error) => return Some(format!("{line}\n  {error}")),
+            };
+            wrong = unmet(line, &response, expected, variables);
+            if wrong.is_none() {
+                break;
+            }
+            // The hint may be zero between the end of a job and the moment at which it is noticed.
+            let hint = response.data()["next_poll_after_seconds"].as_f64().unwrap_or(0.02);
+            tokio::time::sleep(Duration::from_secs_f64(hint.max(0.005))).await;
+        }
+        wrong
+    }
+
+    /// Sends each of the requests `count` times, all at once.
+    async fn send_together(
+        &self,
+        line: &str,
+        count: usize,
+        requests: &[String],
+        expected: &str,
+    ) -> Option<String> {
+        let mut sending = JoinSet::new();
+        for line in requests.iter().cycle().take(count * requests.len()) {
+            let (mock, line) = (self.mock.clone(), line.clone());
+            sending.spawn(async move { request(&mock, &line).await });
+        }
+        let (mut found, mut ids) = (BTreeMap::<String, usize>::new(), BTreeSet::new());
+        for response in sending.join_all().await {
+            let id = response.header("x-svc-request-id").unwrap_or_default().to_owned();
+            assert!(id.starts_with("req_") && ids.insert(id), "not its own id: {response:?}");
+            let answer = match response.status() {
+                status @ 400.. => format!("{status}:{}", response.code()),
+                status => status.to_string(),
+            };
+            *found.entry(answer).or_default() += 1;
+        }
+        let expected: Vec<_> = expected
+            .split(' ')
+            .map(|word| word.split_once('*').map_or((word, None), |(it, n)| (it, Some(number(n)))))
+            .collect();
+        let is_met = expected
+            .iter()
+            .all(|(answer, count)| count.is_none_or(|count| found.get(*answer) == Some(&count)))
+            && found.keys().all(|found| expected.iter().any(|(answer, _)| found == answer));
+        (!is_met).then(|| format!("{line}\n{found:?}"))
     }
 
     /// Advances the clock by an hour at a time, the longest delay between two attempts, until the
@@ -311,6 +376,26 @@ fn reply_of(word: &str) -> Reply {
             Reply::StatusWithHeader(status, name.to_owned(), value.to_owned())
         }
     }
+}
+
+/// Returns the conditions of a line that a response does not meet.
+fn unmet(
+    line: &str,
+    response: &Response,
+    expected: &str,
+    variables: &mut Variables,
+) -> Option<String> {
+    let mut wrong = String::new();
+    for (index, condition) in split(expected, ' ').into_iter().enumerate() {
+        let is_field = index == 2 && !condition.contains('=') && !condition.starts_with('!');
+        let field = format!("details.field={condition}");
+        let condition = if is_field { &field } else { condition };
+        let condition = &repeated(&substitute(condition, variables));
+        if let Some(difference) = difference(response, condition, variables) {
+            wrong += &format!("\n  not {condition}, but {difference}");
+        }
+    }
+    (!wrong.is_empty()).then(|| format!("{line}{wrong}\n{response:.1500?}"))
 }
 
 /// Returns what a response has instead of what a condition says.

@@ -115,30 +115,18 @@ fn mutate(delivery: &mut SampleDelivery, random: &mut Rng) {
         2 => delivery.tolerance = *random.choice(&[0, 1, 299, 300, u64::MAX]).unwrap_or(&300),
         3 => delivery.signature.push(bytes(random, 0..90)),
         4 => random.shuffle(&mut delivery.signature),
-        5 => {
-            let index = random.usize(..);
-            if let Some(secret) = of(&mut delivery.secrets, index) {
-                edit(secret, random);
-            }
-        }
-        6 | 7 => {
-            let index = random.usize(..);
-            if let Some(line) = of(&mut delivery.signature, index) {
-                edit(line, random);
-            }
-        }
-        _ => {
-            let index = random.usize(..);
-            if let Some(line) = of(&mut delivery.timestamp, index) {
-                edit(line, random);
+        number => {
+            let list = match number {
+                5 => &mut delivery.secrets,
+                6 | 7 => &mut delivery.signature,
+                _ => &mut delivery.timestamp,
+            };
+            let index = random.usize(..list.len().max(1));
+            if let Some(item) = list.get_mut(index) {
+                edit(item, random);
             }
         }
     }
-}
-
-fn of<T>(items: &mut [T], index: usize) -> Option<&mut T> {
-    let count = items.len().max(1);
-    items.get_mut(index % count)
 }
 
 /// Flips a bit, swaps the case of letters, removes bytes, or inserts a part.

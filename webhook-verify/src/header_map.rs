@@ -58,7 +58,7 @@ impl Verifier {
         let timestamp = timestamp(headers)?;
         let signatures = headers.get_all(SIGNATURE);
         let lines = || signatures.iter().map(HeaderValue::as_bytes);
-        let parsed_headers = ParsedHeaders::parse_lines(timestamp, lines)?;
+        let parsed_headers = ParsedHeaders::parse(timestamp, lines)?;
         Ok(StreamVerifier::new(self, parsed_headers, timestamp))
     }
 

@@ -22,12 +22,8 @@ pub(crate) struct ParsedHeaders {
 }
 
 impl ParsedHeaders {
-    pub(crate) fn parse(timestamp: &[u8], signature: &[u8]) -> Result<Self, VerifyError> {
-        Self::parse_lines(timestamp, || core::iter::once(signature))
-    }
-
-    /// Parses a signature header of several lines as one list, without joining them.
-    pub(crate) fn parse_lines<'a, I: Iterator<Item = &'a [u8]>>(
+    /// Parses a timestamp and a signature header, whose lines form one list.
+    pub(crate) fn parse<'a, I: Iterator<Item = &'a [u8]>>(
         timestamp: &[u8],
         signature: impl Fn() -> I,
     ) -> Result<Self, VerifyError> {
@@ -42,7 +38,7 @@ impl ParsedHeaders {
         Self { timestamp: 0, tags: [[0; 32]; MAX_ENTRIES], tag_count: 0 }
     }
 
-    /// Parses the headers of a delivery, as [`parse_lines`](Self::parse_lines) does, in place.
+    /// Parses the headers of a delivery, as [`parse`](Self::parse) does, in place.
     pub(crate) fn read<'a, I: Iterator<Item = &'a [u8]>>(
         &mut self,
         timestamp: &[u8],
@@ -248,7 +244,7 @@ mod tests {
         b"svc-v1=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
     fn parse_at(timestamp: &str) -> Result<ParsedHeaders, VerifyError> {
-        ParsedHeaders::parse(timestamp.as_bytes(), TAG_OF_AA)
+        ParsedHeaders::parse(timestamp.as_bytes(), || core::iter::once(TAG_OF_AA))
     }
 
     #[test]

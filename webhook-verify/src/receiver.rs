@@ -1,14 +1,13 @@
 //! Receiving of deliveries over HTTP.
 
 use core::fmt;
-use core::pin::pin;
 use std::boxed::Box;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use http_body::Body;
 use http_body_util::BodyExt;
@@ -164,17 +163,10 @@ impl WebhookReceiver {
         let mut verifier = self.verifier();
         let mut stream = verifier.begin_with_headers(headers)?;
         stream.check_timestamp(received_at)?;
-        let mut body = pin!(body);
-        let mut buffer = BodyBuffer::default();
-        while let Some(frame) = body.frame().await {
-            let frame =
-                frame.map_err(|error| ReceiveError::from_body_error(error.into().as_ref()))?;
-            if let Ok(chunk) = frame.into_data() {
-                stream.update(&chunk);
-                buffer.push(chunk);
-            }
-        }
-        let body = buffer.into_bytes();
+        let body = body.collect().await;
+        let body = body.map_err(|error| ReceiveError::from_body_error(error.into().as_ref()))?;
+        let body = body.to_bytes();
+        stream.update(&body);
         let mut result = stream.finish(received_at);
         // The timestamp was checked before, so that a stale delivery cannot cause a reload.
         if verifier.unknown_fingerprint(headers).is_some() {
@@ -284,29 +276,5 @@ impl fmt::Debug for Webhook {
             .field("received_at", &self.received_at)
             .field("body_len", &self.body.len())
             .finish()
-    }
-}
-
-/// Collects the chunks of a body. A body of a single chunk is not copied.
-#[derive(Default)]
-struct BodyBuffer {
-    first_chunk: Bytes,
-    joined: BytesMut,
-}
-
-impl BodyBuffer {
-    fn push(&mut self, chunk: Bytes) {
-        if self.joined.is_empty() && self.first_chunk.is_empty() {
-            self.first_chunk = chunk;
-        } else {
-            if self.joined.is_empty() {
-                self.joined.extend_from_slice(&self.first_chunk);
-            }
-            self.joined.extend_from_slice(&chunk);
-        }
-    }
-
-    fn into_bytes(self) -> Bytes {
-        if self.joined.is_empty() { self.first_chunk } else { self.joined.freeze() }
     }
 }

@@ -155,7 +155,8 @@ impl Verifier {
         headers: DeliveryHeaders<impl AsRef<[u8]>, impl AsRef<[u8]>>,
     ) -> Result<StreamVerifier, VerifyError> {
         let timestamp = headers.timestamp.as_ref();
-        let parsed_headers = ParsedHeaders::parse(timestamp, headers.signature.as_ref())?;
+        let lines = || core::iter::once(headers.signature.as_ref());
+        let parsed_headers = ParsedHeaders::parse(timestamp, lines)?;
         Ok(StreamVerifier::new(self, parsed_headers, timestamp))
     }
 }

@@ -51,7 +51,7 @@ pub fn check(
     }
     let equals = condition.find('=').unwrap_or_else(|| panic!("no condition: {condition}"));
     let operator = condition[..equals].chars().next_back();
-    let operator = operator.filter(|last| "!^$*".contains(*last));
+    let operator = operator.filter(|last| "!^$*<".contains(*last));
     let left = &condition[..equals - usize::from(operator.is_some())];
     let negated = left.strip_suffix('!').filter(|_| operator.is_some());
     let left = negated.unwrap_or(left);
@@ -67,6 +67,10 @@ pub fn check(
         Some('!') => !equals(&actual),
         Some('^') => word(&actual).starts_with(text),
         Some('$') => word(&actual).ends_with(text),
+        Some('<') => match (word(&actual).parse::<f64>(), text.parse::<f64>()) {
+            (Ok(actual), Ok(limit)) => actual <= limit,
+            _ => return Some(actual.to_string()),
+        },
         _ => match &actual {
             Value::Array(items) => items.iter().any(equals),
             other => word(other).contains(text),

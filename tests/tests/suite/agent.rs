@@ -132,7 +132,7 @@ async fn a_hundred_runs_at_sixteen_are_right_at_every_read_and_survive_the_clien
     let items = (0..100).map(|n| match n % 10 {
         3 => FormatRunCreate::new("[mock:fail=unattended_blocked]"),
         7 => FormatRunCreate::new("[mock:skip]"),
-        _ => FormatRunCreate::new(format!("teaser {n}")),
+        _ => FormatRunCreate::new(format!("teaser [mock:seconds={}]", 5 + (n * 7) % 23)),
     });
     let bulk = BulkRunCreate::new(items).concurrency(16);
     let queue = first.formats().bulk_run("fmt_demo", &bulk).await.unwrap();
@@ -149,8 +149,16 @@ async fn a_hundred_runs_at_sixteen_are_right_at_every_read_and_survive_the_clien
         assert_eq!(counts.total, 100);
         assert_eq!(counts.queued + counts.running + counts.ended(), 100);
         assert!(counts.running <= 16, "{counts:?}");
-        let running = |item: &&svc_sdk::types::QueueItem| item.status == RunStatus::Running;
-        assert_eq!(standing.items.iter().filter(running).count() as u64, counts.running);
+        for (status, count) in [
+            (RunStatus::Queued, counts.queued),
+            (RunStatus::Running, counts.running),
+            (RunStatus::Completed, counts.completed),
+            (RunStatus::Failed, counts.failed),
+            (RunStatus::Skipped, counts.skipped),
+        ] {
+            let items = standing.items.iter().filter(|item| item.status == status);
+            assert_eq!(items.count() as u64, count, "{status}");
+        }
         // In order: nothing is started before what stands ahead of it.
         let begun = standing.items.iter().rposition(|item| item.run_id.is_some());
         let waits = standing.items.iter().position(|item| item.run_id.is_none());

@@ -3,7 +3,7 @@
 mod shell;
 
 use serde_json::Value;
-use svc_tests::{FrontendKind, Mock, Setup};
+use svc_tests::{FrontendKind, Mock};
 
 use self::shell::{run, sends};
 
@@ -46,10 +46,6 @@ fn examples() -> Vec<Example> {
     examples
 }
 
-async fn new_mock() -> Mock {
-    Mock::start(FrontendKind::InProcess, Setup::default()).await
-}
-
 /// Asserts that a value contains the expected one: each of its fields, and each of its items.
 #[track_caller]
 fn assert_contains(actual: &Value, expected: &Value, example: &Example) {
@@ -81,14 +77,15 @@ async fn every_example_gives_the_response_below_it() {
     let examples = examples();
     assert!(examples.len() > 20, "{examples:?}");
     for example in examples {
-        let response = run(&new_mock().await, &example.commands).await;
+        let mock = Mock::start(FrontendKind::InProcess, "").await;
+        let response = run(&mock, &example.commands).await;
         assert_contains(&response, &example.expected, &example);
     }
 }
 
 #[tokio::test]
 async fn every_control_request_has_an_example() {
-    let mock = new_mock().await;
+    let mock = Mock::start(FrontendKind::InProcess, "").await;
     let endpoints = mock.control().get_items("/").await;
     let sent: Vec<_> = examples().iter().flat_map(|example| sends(&example.commands)).collect();
     // The events are a stream, which has no single response.

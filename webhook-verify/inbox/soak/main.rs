@@ -18,21 +18,17 @@
 )]
 
 mod benchmark;
-mod kills;
 mod processes;
 mod sender;
-#[path = "../tests/inbox/server_folder.rs"]
-#[allow(dead_code, reason = "shared with the tests")]
-mod server_folder;
 #[path = "../tests/inbox/servers.rs"]
 #[allow(dead_code, reason = "shared with the tests")]
 mod servers;
 mod store;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::task::block_in_place;
 use tokio::time::sleep;
 
 use crate::processes::Processes;
@@ -41,6 +37,8 @@ use crate::store::{StoreKind, StoreServer};
 
 /// The share of deliveries that are sent twice, in percent.
 const DUPLICATES: usize = 20;
+/// One in so many kills is followed by a restart of the server.
+const KILLS_PER_RESTART: usize = 5;
 
 fn main() {
     let runtime =
@@ -102,15 +100,14 @@ impl Options {
 
 /// Runs the soak. Returns whether every event was handled.
 async fn soak(options: &Options) -> bool {
-    let Some(server) = StoreServer::start(options.store) else { return true };
+    let Some(mut server) = StoreServer::start(options.store) else { return true };
     let folder = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let events = options.deliveries * 100 / (100 + DUPLICATES);
-    let processes = Processes::start(options.store, &server.address(), folder.path());
-    let processes = Arc::new(processes);
-    let sender = Sender::new(Arc::clone(&processes), events, options.deliveries);
+    let mut processes = Processes::start(options.store, &server.address(), folder.path());
+    let sender = Sender::new(processes.ports(), events, options.deliveries);
     let sending = tokio::spawn(sender.clone().run());
-    let (kills, restarts, _server) = kills::run(options.kills, &processes, server, &sender).await;
+    let restarts = kill(options, &mut processes, &mut server, &sender).await;
     sending.await.unwrap();
     let accepting = start.elapsed();
 
@@ -124,10 +121,10 @@ async fn soak(options: &Options) -> bool {
         effects = processes.effects();
     }
     let seconds = start.elapsed().as_secs_f64();
-    let killed = processes.killed_workers();
     let twice = || effects.values().filter(|workers| workers.len() > 1);
     // The acknowledgement was lost in a restart of the server, or there is a defect.
-    let without_kill = twice().filter(|workers| workers.iter().all(|it| !killed.contains(it)));
+    let without_kill =
+        twice().filter(|workers| workers.iter().all(|it| !processes.is_killed_worker(*it)));
     let ids = (0..events).map(|number| format!("job_{number}"));
     let lost: Vec<String> = ids.filter(|id| !effects.contains_key(id)).collect();
     let accepted_per_second = sender.answered() as f64 / accepting.as_secs_f64();
@@ -139,7 +136,7 @@ async fn soak(options: &Options) -> bool {
         "handled_twice": twice().count(),
         "handled_twice_without_kill": without_kill.count(),
         "lost": lost.len(),
-        "kills": kills,
+        "kills": options.kills,
         "restarts": restarts,
         "unanswered": sender.failed(),
         "seconds": (seconds * 10.0).round() / 10.0,
@@ -150,4 +147,30 @@ async fn soak(options: &Options) -> bool {
         eprintln!("lost: {id}");
     }
     lost.is_empty()
+}
+
+/// Kills receivers and workers in turn, spread over the deliveries, and restarts the server after some kills.
+/// Returns the number of restarts.
+async fn kill(
+    options: &Options,
+    processes: &mut Processes,
+    server: &mut StoreServer,
+    sender: &Sender,
+) -> usize {
+    let mut restarts = 0;
+    let mut random = fastrand::Rng::with_seed(11);
+    for killed in 1..=options.kills {
+        while sender.answered() < options.deliveries * killed / (options.kills + 1) {
+            sleep(Duration::from_millis(20)).await;
+        }
+        let number = random.usize(..);
+        block_in_place(|| match killed % 2 {
+            1 => processes.kill_receiver(number),
+            _ => processes.kill_worker(number),
+        });
+        if killed % KILLS_PER_RESTART == KILLS_PER_RESTART / 2 {
+            restarts += usize::from(block_in_place(|| server.restart()));
+        }
+    }
+    restarts
 }

@@ -5,7 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use svc_webhook_inbox::tower::ReceiveService;
@@ -15,7 +16,7 @@ use svc_webhook_verify::{KeySet, Verifier, WebhookReceiver};
 use crate::store::StoreKind;
 
 /// The number of receivers, and of workers.
-const COUNT: usize = 3;
+pub(crate) const COUNT: usize = 3;
 pub(crate) const SECRET: &str = "whsec_soak";
 
 /// Receives until the process is killed. Prints its port.
@@ -33,9 +34,9 @@ pub(crate) async fn receive(kind: StoreKind, address: &str) {
 pub(crate) async fn work(kind: StoreKind, address: &str, effects: &str) {
     let inbox = Inbox::from_arc(kind.open(address).await).lease_duration(Duration::from_secs(5));
     let file = OpenOptions::new().create(true).append(true).open(effects);
-    let file = std::sync::Arc::new(Mutex::new(file.unwrap()));
+    let file = Arc::new(Mutex::new(file.unwrap()));
     Worker::new(inbox, move |event| {
-        let file = std::sync::Arc::clone(&file);
+        let file = Arc::clone(&file);
         async move {
             let parsed = event.parse()?;
             let id = parsed.job_id().unwrap_or_default().to_owned();
@@ -49,82 +50,89 @@ pub(crate) async fn work(kind: StoreKind, address: &str, effects: &str) {
     .await;
 }
 
-/// The running receivers and workers. The place of a receiver is its port, that of a worker the file of
-/// its effects.
+/// The running receivers and workers.
 pub(crate) struct Processes {
     kind: StoreKind,
     address: String,
     folder: PathBuf,
-    receivers: Mutex<Vec<(Child, String)>>,
-    workers: Mutex<Vec<(Child, String)>>,
-    /// The files of all workers, killed ones included.
-    effect_paths: Mutex<Vec<String>>,
-    killed_workers: Mutex<Vec<String>>,
+    receivers: Vec<Child>,
+    /// The ports of the receivers, which senders read.
+    ports: Arc<[AtomicU16; COUNT]>,
+    /// All workers, killed ones included. The effects of each are in a file with its number.
+    workers: Vec<Child>,
+    /// The numbers of the running workers.
+    running: Vec<usize>,
 }
 
 impl Processes {
     pub(crate) fn start(kind: StoreKind, address: &str, folder: &Path) -> Self {
-        let processes = Self {
+        let mut processes = Self {
             kind,
             address: address.to_owned(),
             folder: folder.to_owned(),
-            receivers: Mutex::default(),
-            workers: Mutex::default(),
-            effect_paths: Mutex::default(),
-            killed_workers: Mutex::default(),
+            receivers: Vec::new(),
+            ports: Arc::default(),
+            workers: Vec::new(),
+            running: (0..COUNT).collect(),
         };
-        for _ in 0..COUNT {
-            processes.receivers.lock().unwrap().push(processes.start_receiver());
-            processes.workers.lock().unwrap().push(processes.start_worker());
+        for index in 0..COUNT {
+            let receiver = processes.start_receiver(index);
+            processes.receivers.push(receiver);
+            processes.start_worker();
         }
         processes
     }
 
-    pub(crate) fn port(&self, number: usize) -> u16 {
-        let receivers = self.receivers.lock().unwrap();
-        receivers[number % receivers.len()].1.parse().unwrap()
+    pub(crate) fn ports(&self) -> Arc<[AtomicU16; COUNT]> {
+        Arc::clone(&self.ports)
     }
 
-    /// Returns the workers that have handled each event.
-    pub(crate) fn effects(&self) -> HashMap<String, Vec<String>> {
-        let mut effects: HashMap<String, Vec<String>> = HashMap::new();
-        for path in self.effect_paths.lock().unwrap().iter() {
-            for id in fs::read_to_string(path).unwrap_or_default().lines() {
-                effects.entry(id.to_owned()).or_default().push(path.clone());
+    /// Returns the numbers of the workers that have handled each event.
+    pub(crate) fn effects(&self) -> HashMap<String, Vec<usize>> {
+        let mut effects: HashMap<String, Vec<usize>> = HashMap::new();
+        for number in 0..self.workers.len() {
+            for id in fs::read_to_string(self.effects_of(number)).unwrap_or_default().lines() {
+                effects.entry(id.to_owned()).or_default().push(number);
             }
         }
         effects
     }
 
-    pub(crate) fn killed_workers(&self) -> Vec<String> {
-        self.killed_workers.lock().unwrap().clone()
+    pub(crate) fn is_killed_worker(&self, number: usize) -> bool {
+        !self.running.contains(&number)
     }
 
     /// Kills a receiver (SIGKILL) and starts another one.
-    pub(crate) fn kill_receiver(&self, number: usize) {
-        replace(&self.receivers, number, self.start_receiver());
+    pub(crate) fn kill_receiver(&mut self, number: usize) {
+        let index = number % COUNT;
+        let started = self.start_receiver(index);
+        kill(&mut std::mem::replace(&mut self.receivers[index], started));
     }
 
     /// Kills a worker (SIGKILL) and starts another one.
-    pub(crate) fn kill_worker(&self, number: usize) {
-        let path = replace(&self.workers, number, self.start_worker());
-        self.killed_workers.lock().unwrap().push(path);
+    pub(crate) fn kill_worker(&mut self, number: usize) {
+        let index = number % COUNT;
+        let killed = std::mem::replace(&mut self.running[index], self.workers.len());
+        self.start_worker();
+        kill(&mut self.workers[killed]);
     }
 
-    fn start_receiver(&self) -> (Child, String) {
+    fn start_receiver(&self, index: usize) -> Child {
         let mut child = self.command("receiver").stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
-        (child, line.trim().to_owned())
+        self.ports[index].store(line.trim().parse().unwrap(), Ordering::Relaxed);
+        child
     }
 
-    fn start_worker(&self) -> (Child, String) {
-        let mut paths = self.effect_paths.lock().unwrap();
-        let path = self.folder.join(format!("effects-{}", paths.len())).display().to_string();
-        paths.push(path.clone());
-        let child = self.command("worker").arg(&path).spawn().unwrap();
-        (child, path)
+    fn start_worker(&mut self) {
+        let effects = self.effects_of(self.workers.len());
+        self.workers.push(self.command("worker").arg(effects).spawn().unwrap());
+    }
+
+    fn effects_of(&self, worker: usize) -> PathBuf {
+        self.folder.join(format!("effects-{worker}"))
     }
 
     fn command(&self, role: &str) -> Command {
@@ -134,27 +142,13 @@ impl Processes {
     }
 }
 
-/// Kills one of some processes, puts another one in its place, and returns the place of the killed one.
-fn replace(
-    processes: &Mutex<Vec<(Child, String)>>,
-    number: usize,
-    started: (Child, String),
-) -> String {
-    let mut processes = processes.lock().unwrap();
-    let index = number % processes.len();
-    let (mut killed, place) = std::mem::replace(&mut processes[index], started);
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    place
+fn kill(process: &mut Child) {
+    let _ = process.kill();
+    let _ = process.wait();
 }
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        for processes in [&mut self.receivers, &mut self.workers] {
-            for (child, _) in processes.get_mut().unwrap() {
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-        }
+        self.receivers.iter_mut().chain(&mut self.workers).for_each(kill);
     }
 }

@@ -2,7 +2,7 @@
 //! the service does.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_verify::{KeySet, SignatureHeaders, Signer};
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::processes::{Processes, SECRET};
+use crate::processes::{COUNT, SECRET};
 
 const CONCURRENCY: usize = 32;
 /// The time for which the service waits for the answer.
@@ -18,42 +18,38 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub(crate) struct Sender {
-    processes: Arc<Processes>,
+    /// The ports of the receivers.
+    ports: Arc<[AtomicU16; COUNT]>,
     /// The events in the order of their deliveries.
     order: Arc<Vec<usize>>,
-    next: Arc<AtomicUsize>,
-    answered: Arc<AtomicUsize>,
-    failed: Arc<AtomicUsize>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    sent: AtomicUsize,
+    answered: AtomicUsize,
+    failed: AtomicUsize,
 }
 
 impl Sender {
     /// Creates a sender of `deliveries` deliveries, of which the first of each event come first
     /// only by chance.
-    pub(crate) fn new(processes: Arc<Processes>, events: usize, deliveries: usize) -> Self {
+    pub(crate) fn new(ports: Arc<[AtomicU16; COUNT]>, events: usize, deliveries: usize) -> Self {
         let mut order: Vec<usize> = (0..deliveries).map(|number| number % events).collect();
         let mut random = fastrand::Rng::with_seed(7);
         random.shuffle(&mut order);
-        Self {
-            processes,
-            order: Arc::new(order),
-            next: Arc::default(),
-            answered: Arc::default(),
-            failed: Arc::default(),
-        }
+        Self { ports, order: Arc::new(order), counts: Arc::default() }
     }
 
     /// Returns the number of deliveries that were answered with 2xx.
     pub(crate) fn answered(&self) -> usize {
-        self.answered.load(Ordering::Relaxed)
+        self.counts.answered.load(Ordering::Relaxed)
     }
 
     /// Returns the number of attempts that were not answered, or not with 2xx.
     pub(crate) fn failed(&self) -> usize {
-        self.failed.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn deliveries(&self) -> usize {
-        self.order.len()
+        self.counts.failed.load(Ordering::Relaxed)
     }
 
     /// Sends all deliveries.
@@ -64,7 +60,7 @@ impl Sender {
             tasks.spawn(async move {
                 let mut connection = None;
                 loop {
-                    let number = sender.next.fetch_add(1, Ordering::Relaxed);
+                    let number = sender.counts.sent.fetch_add(1, Ordering::Relaxed);
                     let Some(event) = sender.order.get(number) else { return };
                     sender.deliver(number, *event, &mut connection).await;
                 }
@@ -75,15 +71,15 @@ impl Sender {
 
     async fn deliver(&self, number: usize, event: usize, connection: &mut Option<TcpStream>) {
         for attempt in 0.. {
-            let port = self.processes.port(number % 32 + attempt);
+            let port = self.ports[(number % 32 + attempt) % COUNT].load(Ordering::Relaxed);
             match timeout(TIMEOUT, send(port, event, connection)).await {
                 Ok(Ok(200)) => {
-                    self.answered.fetch_add(1, Ordering::Relaxed);
+                    self.counts.answered.fetch_add(1, Ordering::Relaxed);
                     return;
                 }
                 _ => {
                     *connection = None;
-                    self.failed.fetch_add(1, Ordering::Relaxed);
+                    self.counts.failed.fetch_add(1, Ordering::Relaxed);
                     sleep(Duration::from_millis(100)).await;
                 }
             }

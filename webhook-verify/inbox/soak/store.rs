@@ -48,7 +48,7 @@ impl StoreKind {
     }
 }
 
-/// Where the events of a store are.
+/// Where the events of a store are: in a file, or in a server.
 pub(crate) enum StoreServer {
     File(tempfile::TempDir),
     Process(Server),
@@ -69,12 +69,11 @@ impl StoreServer {
         }
     }
 
-    /// Kills the server and starts it again. Returns whether there is one.
+    /// Kills the server, if there is one, and starts it again. Returns whether there is one.
     pub(crate) fn restart(&mut self) -> bool {
-        match self {
-            Self::File(_) => return false,
-            Self::Process(server) => server.crash_and_restart(),
+        if let Self::Process(server) = self {
+            server.crash_and_restart();
         }
-        true
+        matches!(self, Self::Process(_))
     }
 }

@@ -190,8 +190,4 @@ impl Inbox {
     pub(crate) fn extension_interval(&self) -> Duration {
         self.lease_duration / 3
     }
-
-    pub(crate) async fn wait_for_events(&self, timeout: Duration) {
-        self.store.wait_for_events(timeout).await;
-    }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 use http_body_util::Limited;
-use svc_webhook_verify::{Webhook, WebhookReceiver};
+use svc_webhook_verify::WebhookReceiver;
 
 use crate::accept_error::{AcceptError, empty_response};
 use crate::inbox::{AcceptOutcome, Inbox};
@@ -31,7 +31,13 @@ where
         let body = Limited::new(body, max_body_bytes);
         let webhook = receiver.receive(headers, body).await;
         let webhook = webhook.map_err(AcceptError::Rejected)?;
-        warn_of_unknown_secret(&webhook);
+        // The delivery was signed with an older secret as well, which is soon revoked.
+        if let Some(fingerprint) = webhook.unknown_fingerprint() {
+            tracing::warn!(
+                fingerprint,
+                "a delivery is signed with a newer secret, which this receiver does not have"
+            );
+        }
         inbox.accept(headers, &webhook).await
     };
     match accepted.await {
@@ -46,16 +52,5 @@ where
             tracing::warn!(status = error.status().as_u16(), "webhook not accepted: {error}");
             error.into_http_response()
         }
-    }
-}
-
-/// Warns if the service uses a newer secret than those of the receiver. The delivery was signed with
-/// an older one as well, which is soon revoked.
-fn warn_of_unknown_secret(webhook: &Webhook) {
-    if let Some(fingerprint) = webhook.unknown_fingerprint() {
-        tracing::warn!(
-            fingerprint,
-            "a delivery is signed with a newer secret, which this receiver does not have"
-        );
     }
 }

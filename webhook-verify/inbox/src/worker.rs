@@ -57,7 +57,7 @@ pub struct Worker {
     concurrency: usize,
     shutdown_grace: Duration,
     retention: Option<Duration>,
-    on_store_error: Option<Arc<ErrorHandler>>,
+    on_store_error: Arc<ErrorHandler>,
 }
 
 impl Worker {
@@ -77,7 +77,7 @@ impl Worker {
             concurrency: DEFAULT_CONCURRENCY,
             shutdown_grace: Duration::from_secs(30),
             retention: None,
-            on_store_error: None,
+            on_store_error: Arc::new(|_| ()),
         }
     }
 
@@ -121,7 +121,7 @@ impl Worker {
         mut self,
         on_error: impl Fn(&StoreError) + Send + Sync + 'static,
     ) -> Self {
-        self.on_store_error = Some(Arc::new(on_error));
+        self.on_store_error = Arc::new(on_error);
         self
     }
 
@@ -151,7 +151,7 @@ impl Worker {
             // Not part of a `select!`: events that were claimed must not be dropped.
             let pause = match self.inbox.claim(&self.name, free).await {
                 Ok(claimed) if claimed.is_empty() => {
-                    Box::pin(self.inbox.wait_for_events(POLL_INTERVAL)) as BoxFuture<'_, ()>
+                    self.inbox.store().wait_for_events(POLL_INTERVAL)
                 }
                 Ok(claimed) => {
                     for next in claimed {
@@ -161,7 +161,7 @@ impl Worker {
                 }
                 Err(error) => {
                     tracing::warn!("cannot claim webhook events: {error}");
-                    report(self.on_store_error.as_ref(), &error);
+                    (self.on_store_error)(&error);
                     Box::pin(sleep(PAUSE_AFTER_FAILURE))
                 }
             };
@@ -190,7 +190,7 @@ impl Worker {
     /// Returns a task that handles an event and records the outcome.
     fn handle(&self, claimed: ClaimedEvent) -> impl Future<Output = ()> + Send + use<> {
         let (inbox, handler) = (self.inbox.clone(), Arc::clone(&self.handler));
-        let on_store_error = self.on_store_error.clone();
+        let on_store_error = Arc::clone(&self.on_store_error);
         let span = tracing::info_span!(
             "handle_webhook_event",
             id = %claimed.event.id,
@@ -234,16 +234,10 @@ impl Worker {
                 tracing::warn!(
                     "cannot record the outcome, the event may be handled again: {error}"
                 );
-                report(on_store_error.as_ref(), &error);
+                on_store_error(&error);
             }
         }
         .instrument(span)
-    }
-}
-
-fn report(on_error: Option<&Arc<ErrorHandler>>, error: &StoreError) {
-    if let Some(on_error) = on_error {
-        on_error(error);
     }
 }
 

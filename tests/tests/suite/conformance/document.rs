@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use fastrand::Rng;
 use jsonschema::{Draft, Validator};
 
 use super::*;
@@ -27,29 +28,12 @@ struct Described {
     validator: Validator,
 }
 
-/// A generator of numbers that are the same in each run (xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit.max(1)
-    }
-
-    fn choose<'v>(&mut self, values: &'v [Value]) -> &'v Value {
-        let count = u64::try_from(values.len()).unwrap();
-        &values[usize::try_from(self.below(count)).unwrap()]
-    }
-}
-
 /// What the bodies of an operation are made of.
 struct Bodies<'d> {
     document: &'d Value,
     operation: String,
     asset: String,
-    random: Random,
+    random: Rng,
 }
 
 impl Bodies<'_> {
@@ -64,7 +48,7 @@ impl Bodies<'_> {
             },
             "resolution" => json!("1080p"),
             "aspect_ratio" => json!("16:9"),
-            "duration" => json!(5 + self.random.below(20)),
+            "duration" => json!(5 + self.random.u64(..20)),
             // The model that is used makes videos, and has no video and no sound as its input.
             "num_images" | "video_url" | "audio_url" if operation == "open_estimate" => Value::Null,
             "video_url" | "audio_url" if operation == "video_generate" => Value::Null,
@@ -77,7 +61,7 @@ impl Bodies<'_> {
                 json!("https://cdn.example.com/a.png")
             }
             "avatar_handle" if NEW_AVATARS.contains(&operation) => {
-                json!(format!("{}-{}", operation.replace('_', "-"), self.random.below(1 << 40)))
+                json!(format!("{}-{}", operation.replace('_', "-"), self.random.u64(..1 << 40)))
             }
             "avatar_handle" => json!("ada"),
             "previous_run_id" => Value::Null,
@@ -91,6 +75,10 @@ impl Bodies<'_> {
         })
     }
 
+    fn choose(&mut self, values: &[Value]) -> Value {
+        self.random.choice(values).cloned().unwrap()
+    }
+
     /// Makes a value of a schema, which need not match what the schema says of several fields.
     fn value(&mut self, schema: &Value) -> Value {
         if let Some(reference) = schema["$ref"].as_str() {
@@ -102,11 +90,11 @@ impl Bodies<'_> {
         }
         let choices = schema.get("enum").or(schema.get("anyOf")).and_then(Value::as_array);
         if let Some(choices) = choices.filter(|_| schema.get("properties").is_none()) {
-            let chosen = self.random.choose(choices).clone();
+            let chosen = self.choose(choices);
             return if chosen.is_object() { self.value(&chosen) } else { chosen };
         }
         let kind = match &schema["type"] {
-            Value::Array(kinds) => self.random.choose(kinds).clone(),
+            Value::Array(kinds) => self.choose(kinds),
             kind => kind.clone(),
         };
         let bound = |name: &str| schema[name].as_f64();
@@ -114,21 +102,21 @@ impl Bodies<'_> {
             "object" => self.object(schema),
             "array" => {
                 let least = schema["minItems"].as_u64().unwrap_or_default();
-                let count = least + self.random.below(2);
+                let count = least + self.random.u64(..2);
                 (0..count).map(|_| self.value(&schema["items"])).collect()
             }
-            "boolean" => json!(self.random.below(2) == 0),
+            "boolean" => json!(self.random.bool()),
             "integer" => {
                 let least = schema["minimum"].as_u64().unwrap_or_default();
                 let most = schema["maximum"].as_u64().unwrap_or(least + 9);
-                let middle = least + self.random.below(most - least + 1);
-                self.random.choose(&[json!(least), json!(middle), json!(most)]).clone()
+                let middle = self.random.u64(least..=most);
+                self.choose(&[least, middle, most].map(Value::from))
             }
             "number" => {
                 let bounds = [bound("minimum").unwrap(), bound("maximum").unwrap(), 1.5];
-                self.random.choose(&bounds.map(|bound| json!(bound))).clone()
+                self.choose(&bounds.map(Value::from))
             }
-            "string" => self.random.choose(&["a", "a red fox", " ü "].map(Value::from)).clone(),
+            "string" => self.choose(&["a", "a red fox", " ü "].map(Value::from)),
             _ => Value::Null,
         }
     }
@@ -145,7 +133,7 @@ impl Bodies<'_> {
             // The model that is used needs a prompt.
             let uses_model = ["video_generate", "open_estimate"].contains(&self.operation.as_str());
             let is_needed = name == "prompt" && uses_model;
-            if is_required(name) || is_needed || self.random.below(2) == 0 {
+            if is_required(name) || is_needed || self.random.bool() {
                 let value = self.ruled(name);
                 let value = value.unwrap_or_else(|| self.value(property));
                 let may_be_null = property["type"].is_array();
@@ -175,23 +163,11 @@ impl Bodies<'_> {
 
 /// Returns the body with one value replaced, removed or added, in each place and way.
 fn changed(body: &Value) -> Vec<Value> {
-    let others = [
-        json!(null),
-        json!(true),
-        json!(-1),
-        json!(0),
-        json!(0.5),
-        json!(1e9),
-        json!(""),
-        json!(" "),
-        json!("x y"),
-        json!("http://cdn.example.com/a.png"),
-        json!([]),
-        json!(["x"]),
-        json!({}),
-        json!({"x_unknown": 1}),
-    ];
-    let mut bodies = others.to_vec();
+    let others = json!([
+        null, true, -1, 0, 0.5, 1e9, "", " ", "x y", "http://cdn.example.com/a.png", [], ["x"], {},
+        {"x_unknown": 1}
+    ]);
+    let mut bodies = others.as_array().unwrap().clone();
     match body {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -202,20 +178,20 @@ fn changed(body: &Value) -> Vec<Value> {
                     bodies.push(with(body.clone(), json!({name: value})));
                 }
             }
-            let added = [
-                ("x_unknown", json!(1)),
-                ("mode", json!("webhook")),
-                ("mode", json!("async")),
-                ("webhook_url", json!("https://hooks.example.com/in")),
-                ("script", json!("Hi.")),
-                ("video_inputs", json!([{"script": "Hi."}])),
-                ("end_image_url", json!("https://cdn.example.com/a.png")),
-                ("url", json!("https://cdn.example.com/a.png")),
-                ("json_schema", json!({"schema": {"type": "object"}})),
-                ("response_format", json!({"type": "text"})),
-            ];
-            let added = added.map(|(name, value)| with(body.clone(), json!({name: value})));
-            bodies.extend(added);
+            let added = json!([
+                {"x_unknown": 1},
+                {"mode": "webhook"},
+                {"mode": "async"},
+                {"webhook_url": "https://hooks.example.com/in"},
+                {"script": "Hi."},
+                {"video_inputs": [{"script": "Hi."}]},
+                {"end_image_url": "https://cdn.example.com/a.png"},
+                {"url": "https://cdn.example.com/a.png"},
+                {"json_schema": {"schema": {"type": "object"}}},
+                {"response_format": {"type": "text"}},
+            ]);
+            let added = added.as_array().unwrap().iter();
+            bodies.extend(added.map(|fields| with(body.clone(), fields.clone())));
         }
         Value::Array(items) => {
             bodies.push(items.iter().cycle().take(101 * items.len()).cloned().collect());
@@ -234,19 +210,16 @@ fn changed(body: &Value) -> Vec<Value> {
 
 /// Returns the operations with a request body, on paths that lead to what exists.
 async fn operations(mock: &Mock, document: &Value) -> Vec<Described> {
-    let (open, developer) = (mock.open(), mock.developer());
-    let started = |path: &'static str, body: Value, id: &'static str| {
-        let developer = &developer;
-        async move { text(developer.post_data(path, body, 202).await.pointer(id).unwrap()) }
+    let started = async |line: &str, id: &str| {
+        let receipt = request(mock, line).await.expect(202).data();
+        text(receipt.pointer(id).unwrap())
     };
-    let stuck = json!({"instruction": "[mock:stuck]"});
-    let job = started("/v1/music-1.0/generate", json!({"prompt": "[mock:stuck]"}), "/job/id").await;
-    let run = started("/v1/formats/fmt_demo/runs", stuck.clone(), "/run_id").await;
-    let action_run = started("/v1/actions/act_daily/runs", stuck.clone(), "/run_id").await;
-    let agent = with(stuck, json!({"generation_spend_cap_usd": 5}));
-    let agent_run = started("/v1/agent/completions", agent, "/run_id").await;
-    let speech = json!({"avatar_handle": "ada", "script": "Hi."});
-    let preview = started("/v1/avatar-video-previews", speech, "/preview/id").await;
+    let stuck = r#"{"instruction": "[mock:stuck]"}"#;
+    let job = started(r#"developer music {"prompt": "[mock:stuck]"}"#, "/job/id").await;
+    let run = started(&format!("developer run:format {stuck}"), "/run_id").await;
+    let action_run = started(&format!("developer run:action {stuck}"), "/run_id").await;
+    let agent_run = started(&format!("developer run:agent {stuck}"), "/run_id").await;
+    let preview = started("developer preview", "/preview/id").await;
     mock.advance(100).await;
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -274,8 +247,8 @@ async fn operations(mock: &Mock, document: &Value) -> Vec<Described> {
             found.push(Described {
                 name: text(&operation["operationId"]),
                 client: match operation["tags"][0] == "open" {
-                    true => open.clone(),
-                    false => developer.clone(),
+                    true => mock.open(),
+                    false => mock.developer(),
                 },
                 path,
                 schema: schema.clone(),
@@ -301,8 +274,7 @@ async fn send(mock: &Mock, described: &Described, body: &Value) -> Response {
 
 #[tokio::test]
 async fn bodies_are_accepted_as_the_document_says() {
-    let setup = Setup::default().plan("enterprise").balance_usd("10000000");
-    let mock = Mock::start(FrontendKind::InProcess, setup).await;
+    let mock = Mock::start(FrontendKind::InProcess, "plan=enterprise balance=10000000").await;
     let document = mock.developer().get_json("/v1/openapi.json").await;
     let asset = json!({"workspace": "ws_demo", "content_type": "image/png", "bytes": 10});
     let asset = mock.control().post("/assets", asset).await.expect_success().json();
@@ -314,7 +286,7 @@ async fn bodies_are_accepted_as_the_document_says() {
             document: &document,
             operation: described.name.clone(),
             asset: text(&asset["asset_id"]),
-            random: Random(7),
+            random: Rng::with_seed(7),
         };
         for number in 0..ACCEPTED_BODIES {
             let body = bodies.body(described);
@@ -344,7 +316,7 @@ async fn bodies_are_accepted_as_the_document_says() {
 
 #[tokio::test]
 async fn query_parameters_are_accepted_as_the_document_says() {
-    let mock = Mock::start(FrontendKind::InProcess, Setup::default().plan("enterprise")).await;
+    let mock = Mock::start(FrontendKind::InProcess, "plan=enterprise").await;
     let document = mock.developer().get_json("/v1/openapi.json").await;
     let mut checked = 0;
     for (path, item) in document["paths"].as_object().unwrap() {

@@ -3,19 +3,16 @@
 //! The tests assert only documented behavior. The harness also checks each response of a surface
 //! for what applies to all of them, such as the request id and the error envelope.
 
-mod concurrent;
 mod document;
 mod error_faults;
-mod queues;
-mod real_clock;
 mod schemas;
 mod speed;
 mod state;
 
 use serde_json::{Value, json};
 use svc_tests::{
-    Client, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, on_every_frontend,
-    on_every_socket_frontend, run_script,
+    Client, FrontendKind, Host, Mock, Receiver, Response, on_every_frontend, request, run_script,
+    try_request,
 };
 
 mod scripts {
@@ -23,7 +20,7 @@ mod scripts {
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/conformance/scripts");
         account, auth, avatars, cancel, check_order, concurrency, control, destinations,
         developer, envelopes, error_details, error_faults, faults, idempotency, lifecycle,
-        lists, malformed, mcp, media, media_faults, modes, openapi, pricing, rate_limits,
+        lists, malformed, mcp, media, media_faults, modes, openapi, pricing, rate_limits, real_clock,
         references, response_bodies, retention, rows, runs_api_keys, runs_cancel, runs_check_order,
         runs_continuation, runs_create_errors, runs_fields, runs_idempotency,
         runs_lifecycle, runs_lists, runs_malformed, runs_queue_runs, runs_read_errors,
@@ -33,25 +30,8 @@ mod scripts {
     }
 }
 
-const VIDEO: &str = "/v1/video-router/generate";
-const IMAGE: &str = "/v1/image-router/generate";
 /// The runs of a Format without media output.
 const RUNS: &str = "/v1/formats/fmt_demo/runs";
-
-/// Returns the cheapest valid video request: 0.1250 USD, 8 seconds of processing.
-fn video() -> Value {
-    json!({"model": "video-l", "prompt": "a red fox", "duration": 2})
-}
-
-/// Returns the cheapest valid image request: 0.0050 USD, 2 seconds of processing.
-fn image() -> Value {
-    json!({"model": "image-i", "prompt": "a red fox"})
-}
-
-/// Returns the video request with another prompt.
-fn video_with_prompt(prompt: &str) -> Value {
-    with(video(), json!({"prompt": prompt}))
-}
 
 /// Returns a body with fields added or replaced.
 fn with(mut body: Value, fields: Value) -> Value {
@@ -60,15 +40,6 @@ fn with(mut body: Value, fields: Value) -> Value {
         body[name] = value;
     }
     body
-}
-
-/// Submits a job and returns its id.
-async fn submit(client: &Client, path: &str, body: Value) -> String {
-    text(&client.post_data(path, body, 202).await["job"]["id"])
-}
-
-async fn job(client: &Client, id: &str) -> Value {
-    client.get_data(&format!("/v1/jobs/{id}")).await
 }
 
 #[track_caller]

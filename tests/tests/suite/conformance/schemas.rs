@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::{schema_cases, violations};
 
 on_every_frontend! {
-    schemas_of_the_table_are_validated: plan("scale"),
+    schemas_of_the_table_are_validated: "plan=scale",
 }
 
 async fn schemas_of_the_table_are_validated(mock: Mock) {

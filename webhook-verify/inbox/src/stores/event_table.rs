@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use serde::{Deserialize, Serialize};
 use svc_webhook_verify::DedupeKey;
 
 use crate::clock::{duration_millis, from_millis};
@@ -40,22 +41,40 @@ pub(super) struct Entry<P> {
     pub(super) key: Option<DedupeKey>,
     pub(super) event_type: String,
     pub(super) received_at: i64,
-    pub(super) state: State,
-    pub(super) attempts: u32,
-    /// The number of claims. Unlike the attempts it is never reset, so that it identifies a lease.
-    pub(super) claims: u64,
-    pub(super) last_error: Option<String>,
-    /// Whether the next delivery of the event counts as new.
-    pub(super) is_forgotten: bool,
+    pub(super) progress: Progress,
     pub(super) payload: P,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What has become of an event, in memory and in messages of NATS.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Progress {
+    pub(super) state: State,
+    /// When the event may be claimed, the lease expires, or the event was finished or purged.
+    pub(super) at: i64,
+    #[serde(default)]
+    pub(super) attempts: u32,
+    /// The number of claims. Unlike the attempts it is never reset, so that it identifies a lease.
+    #[serde(default)]
+    pub(super) claims: u64,
+    /// Whether the next delivery of the event counts as new.
+    #[serde(default)]
+    pub(super) is_forgotten: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+    /// The worker that holds the lease, for an operator who looks at the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worker: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum State {
-    Pending { due_at: i64 },
-    Leased { until: i64 },
-    Handled { at: i64 },
-    Dead { at: i64 },
+    Pending,
+    Leased,
+    Handled,
+    Dead,
+    /// About to be removed, of which other processes are told. No event of a table is in this state.
+    Purged,
 }
 
 /// The keys of handled events that were evicted, in the order of their eviction.
@@ -91,7 +110,7 @@ impl<P> EventTable<P> {
     /// Adds an event. Its number must be higher than all others.
     pub(super) fn insert(&mut self, number: u64, entry: Entry<P>) {
         self.last_number = self.last_number.max(number);
-        if let Some(key) = entry.key.as_ref().filter(|_| !entry.is_forgotten) {
+        if let Some(key) = entry.key.as_ref().filter(|_| !entry.progress.is_forgotten) {
             self.by_key.insert(key.clone(), number);
         }
         self.by_number.insert(number, entry);
@@ -107,7 +126,6 @@ impl<P> EventTable<P> {
         self.by_number.iter().map(|(number, entry)| (*number, entry))
     }
 
-    /// Returns all events, oldest first.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Entry<P>)> {
         let entries = self.by_number.iter_mut();
         entries.map(|(number, entry)| (*number, entry))
@@ -137,10 +155,8 @@ impl<P> EventTable<P> {
         let lease = |number: u64| {
             let mut token = String::new();
             self.update(number, |entry| {
-                entry.attempts = entry.attempts.saturating_add(1);
-                entry.claims = entry.claims.saturating_add(1);
-                entry.state = State::Leased { until };
-                token = entry.claims.to_string();
+                entry.progress.claim(&request.worker, until);
+                token = entry.progress.claims.to_string();
             });
             (number, Lease::new(id(number), token))
         };
@@ -163,7 +179,7 @@ impl<P> EventTable<P> {
     /// Makes the next delivery of an event count as new.
     pub(super) fn forget(&mut self, number: u64) {
         if let Some(entry) = self.by_number.get_mut(&number) {
-            entry.is_forgotten = true;
+            entry.progress.is_forgotten = true;
             if let Some(key) = &entry.key
                 && self.by_key.get(key) == Some(&number)
             {
@@ -195,41 +211,28 @@ impl<P> EventTable<P> {
             .collect()
     }
 
+    /// Returns the finished events that are to be replayed.
     pub(super) fn finished(&self, filter: &ReplayFilter) -> Vec<u64> {
-        let is_selected = |number: u64, entry: &Entry<P>| match filter {
-            ReplayFilter::Id(selected) => *selected == id(number),
-            ReplayFilter::Dead => matches!(entry.state, State::Dead { .. }),
-            ReplayFilter::ReceivedIn(range) => range.contains(&from_millis(entry.received_at)),
-        };
-        self.iter()
-            .filter(|(number, entry)| entry.finished_at().is_some() && is_selected(*number, entry))
-            .map(|(number, _)| number)
-            .collect()
-    }
-
-    /// Makes an event pending, with no attempts.
-    pub(super) fn replay(&mut self, number: u64, now: i64) {
-        self.update(number, |entry| {
-            entry.state = State::Pending { due_at: now };
-            entry.attempts = 0;
-        });
-    }
-
-    /// Returns the pending events that may be claimed after a delay, and when they were received.
-    pub(super) fn delayed(&self) -> Vec<(u64, i64)> {
-        let is_delayed =
-            |entry: &Entry<P>| entry.due_at().is_some_and(|due_at| due_at > entry.received_at);
-        self.iter()
-            .filter(|(_, entry)| is_delayed(entry))
-            .map(|(number, entry)| (number, entry.received_at))
-            .collect()
+        self.numbers(|number, entry| {
+            entry.finished_at().is_some()
+                && match filter {
+                    ReplayFilter::Id(selected) => *selected == id(number),
+                    ReplayFilter::Dead => entry.progress.state == State::Dead,
+                    ReplayFilter::ReceivedIn(range) => {
+                        range.contains(&from_millis(entry.received_at))
+                    }
+                }
+        })
     }
 
     pub(super) fn finished_before(&self, time: i64) -> Vec<u64> {
-        self.iter()
-            .filter(|(_, entry)| entry.finished_at().is_some_and(|at| at < time))
-            .map(|(number, _)| number)
-            .collect()
+        self.numbers(|_, entry| entry.finished_at().is_some_and(|at| at < time))
+    }
+
+    /// Returns the events that a condition holds for, oldest first.
+    pub(super) fn numbers(&self, is_selected: impl Fn(u64, &Entry<P>) -> bool) -> Vec<u64> {
+        let selected = self.iter().filter(|(number, entry)| is_selected(*number, entry));
+        selected.map(|(number, _)| number).collect()
     }
 
     pub(super) fn remove(&mut self, number: u64) {
@@ -241,7 +244,7 @@ impl<P> EventTable<P> {
     /// Removes an event, but keeps its key, so that further deliveries are duplicates.
     pub(super) fn evict(&mut self, number: u64) {
         let Some(entry) = self.get(number) else { return };
-        let key = entry.key.clone().filter(|_| !entry.is_forgotten);
+        let key = entry.key.clone().filter(|_| !entry.progress.is_forgotten);
         let finished_at = entry.finished_at();
         self.remove(number);
         if let (Some(at), Some(key)) = (finished_at, key) {
@@ -288,18 +291,13 @@ impl<P> EventTable<P> {
         stats
     }
 
-    /// Returns the time until the next event may be claimed. An event that could have been claimed
-    /// some time ago is left out: it waits for an earlier one of its resource.
-    fn time_until_due(&self, now: i64) -> Option<Duration> {
-        let recently = now.saturating_sub(MAX_CLAIM_DELAY_MILLIS);
-        let (due_at, _) = self.due.range((recently, 0)..).next()?;
-        let millis = due_at.saturating_sub(now).max(MIN_WAIT_MILLIS);
-        Some(Duration::from_millis(millis.unsigned_abs()))
-    }
-
-    /// Returns how long to wait until an event may be claimed, or something changes: at most that time.
+    /// Returns how long to wait until an event may be claimed: at most the given time. An event that
+    /// could have been claimed some time ago is left out: it waits for an earlier one of its resource.
     pub(super) fn wait_time(&self, now: i64, at_most: Duration) -> Duration {
-        self.time_until_due(now).map_or(at_most, |due| due.min(at_most))
+        let recently = now.saturating_sub(MAX_CLAIM_DELAY_MILLIS);
+        let Some((due_at, _)) = self.due.range((recently, 0)..).next() else { return at_most };
+        let millis = due_at.saturating_sub(now).max(MIN_WAIT_MILLIS);
+        at_most.min(Duration::from_millis(millis.unsigned_abs()))
     }
 
     /// Returns whether no earlier event of the same resource is unfinished.
@@ -348,33 +346,34 @@ impl<P> Entry<P> {
             key,
             event_type,
             received_at,
-            state: State::Pending { due_at: received_at },
-            attempts: 0,
-            claims: 0,
-            last_error: None,
-            is_forgotten: false,
+            progress: Progress {
+                state: State::Pending,
+                at: received_at,
+                attempts: 0,
+                claims: 0,
+                is_forgotten: false,
+                error: None,
+                worker: None,
+            },
             payload,
         }
     }
 
     /// Returns the time at which the event was handled or given up.
     pub(super) fn finished_at(&self) -> Option<i64> {
-        match self.state {
-            State::Pending { .. } | State::Leased { .. } => None,
-            State::Handled { at } | State::Dead { at } => Some(at),
-        }
+        let Progress { state, at, .. } = self.progress;
+        matches!(state, State::Handled | State::Dead).then_some(at)
+    }
+
+    /// Returns the time at which an unfinished event may be claimed.
+    pub(super) fn due_at(&self) -> Option<i64> {
+        let Progress { state, at, .. } = self.progress;
+        matches!(state, State::Pending | State::Leased).then_some(at)
     }
 
     pub(super) fn is_leased_by(&self, lease: &Lease) -> bool {
-        matches!(self.state, State::Leased { .. }) && self.claims.to_string() == lease.token()
-    }
-
-    fn due_at(&self) -> Option<i64> {
-        match self.state {
-            State::Pending { due_at } => Some(due_at),
-            State::Leased { until } => Some(until),
-            State::Handled { .. } | State::Dead { .. } => None,
-        }
+        let Progress { state, claims, .. } = self.progress;
+        state == State::Leased && claims.to_string() == lease.token()
     }
 
     fn resource_id(&self) -> Option<&str> {
@@ -382,11 +381,11 @@ impl<P> Entry<P> {
     }
 
     fn state(&self, now: i64) -> EventState {
-        match self.state {
-            State::Leased { until } if until > now => EventState::InProgress,
-            State::Pending { .. } | State::Leased { .. } => EventState::Pending,
-            State::Handled { .. } => EventState::Handled,
-            State::Dead { .. } => EventState::Dead,
+        match self.progress.state {
+            State::Leased if self.progress.at > now => EventState::InProgress,
+            State::Pending | State::Leased => EventState::Pending,
+            State::Handled => EventState::Handled,
+            State::Dead | State::Purged => EventState::Dead,
         }
     }
 
@@ -405,11 +404,35 @@ impl<P> Entry<P> {
             body,
             received_at: from_millis(self.received_at),
             state: self.state(now),
-            attempts: self.attempts,
+            attempts: self.progress.attempts,
             due_at: self.due_at().map(from_millis),
             finished_at: self.finished_at().map(from_millis),
-            last_error: self.last_error.clone(),
+            last_error: self.progress.error.clone(),
         }
+    }
+}
+
+impl Progress {
+    pub(super) fn set(&mut self, state: State, at: i64) {
+        (self.state, self.at) = (state, at);
+    }
+
+    pub(super) fn count_claim(&mut self) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.claims = self.claims.saturating_add(1);
+    }
+
+    /// Leases the event to a worker.
+    pub(super) fn claim(&mut self, worker: &str, until: i64) {
+        self.count_claim();
+        self.set(State::Leased, until);
+        self.worker = Some(worker.to_owned());
+    }
+
+    /// Makes the event pending, with no attempts.
+    pub(super) fn replay(&mut self, now: i64) {
+        self.set(State::Pending, now);
+        self.attempts = 0;
     }
 }
 

@@ -1,9 +1,7 @@
 //! The stores of this crate.
 
 mod event_table;
-mod file;
 mod local;
-mod memory;
 #[cfg(feature = "nats")]
 mod nats;
 #[cfg(feature = "postgres")]
@@ -19,8 +17,7 @@ mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub use file::FileStore;
-pub use memory::MemoryStore;
+pub use local::{FileStore, MemoryStore};
 #[cfg(feature = "nats")]
 pub use nats::{NatsOptions, NatsStore};
 #[cfg(feature = "postgres")]

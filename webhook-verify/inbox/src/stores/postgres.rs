@@ -269,9 +269,8 @@ impl Store for PostgresStore {
         let mut claimed = Vec::new();
         for row in self.query(CLAIM, &values).await? {
             let event = stored_event(&row).map_err(query_error)?;
-            let claims: i64 = row.try_get("claims").map_err(query_error)?;
-            let lease = Lease::new(event.id.clone(), claims.to_string());
-            claimed.push(ClaimedEvent { event, lease });
+            claimed
+                .push(row::claimed(event, row.try_get::<_, i64>("claims").map_err(query_error)?));
         }
         row::sort(&mut claimed);
         Ok(claimed)
@@ -334,19 +333,11 @@ impl Store for PostgresStore {
     async fn stats(&self) -> Result<StoreStats, StoreError> {
         let rows = self.query(STATS, &[]).await?;
         let Some(row) = rows.first() else { return Ok(StoreStats::default()) };
-        let number = |index: usize| -> Result<u64, StoreError> {
-            let number: i64 = row.try_get(index).map_err(query_error)?;
-            Ok(number.unsigned_abs())
+        let stats = || -> Result<StoreStats, tokio_postgres::Error> {
+            let counts = [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?];
+            Ok(row::stats(counts, row.try_get(4)?))
         };
-        let oldest: Option<i64> = row.try_get(4).map_err(query_error)?;
-        Ok(StoreStats {
-            pending: number(0)?,
-            in_progress: number(1)?,
-            handled: number(2)?,
-            dead: number(3)?,
-            oldest_unfinished_age: oldest
-                .map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or_default())),
-        })
+        stats().map_err(query_error)
     }
 
     async fn wait_for_events(&self, timeout: Duration) {

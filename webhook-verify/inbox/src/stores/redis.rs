@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -55,38 +56,29 @@ pub struct RedisStore {
     client: Client,
     connection: ConnectionManager,
     /// The connection on which an idle worker waits, which blocks it.
-    waiting: std::sync::Arc<Mutex<Option<MultiplexedConnection>>>,
-    scripts: std::sync::Arc<Scripts>,
+    waiting: Arc<Mutex<Option<MultiplexedConnection>>>,
     prefix: String,
     clock: Option<Clock>,
 }
 
-struct Scripts {
-    insert: Script,
-    claim: Script,
-    extend: Script,
-    finish: Script,
-    forget: Script,
-    replay: Script,
-    purge: Script,
-    stats: Script,
+/// Defines scripts, each a file that the library precedes.
+macro_rules! scripts {
+    ($($name:ident $file:literal,)+) => {
+        $(static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new(concat!(include_str!("redis/library.lua"), include_str!($file)))
+        });)+
+    };
 }
 
-impl Scripts {
-    fn new() -> Self {
-        let script =
-            |body: &str| Script::new(&format!("{}{body}", include_str!("redis/library.lua")));
-        Self {
-            insert: script(include_str!("redis/insert.lua")),
-            claim: script(include_str!("redis/claim.lua")),
-            extend: script(include_str!("redis/extend.lua")),
-            finish: script(include_str!("redis/finish.lua")),
-            forget: script(include_str!("redis/forget.lua")),
-            replay: script(include_str!("redis/replay.lua")),
-            purge: script(include_str!("redis/purge.lua")),
-            stats: script(include_str!("redis/stats.lua")),
-        }
-    }
+scripts! {
+    INSERT "redis/insert.lua",
+    CLAIM "redis/claim.lua",
+    EXTEND "redis/extend.lua",
+    FINISH "redis/finish.lua",
+    FORGET "redis/forget.lua",
+    REPLAY "redis/replay.lua",
+    PURGE "redis/purge.lua",
+    STATS "redis/stats.lua",
 }
 
 impl RedisStore {
@@ -114,8 +106,7 @@ impl RedisStore {
         Ok(Self {
             client,
             connection,
-            waiting: std::sync::Arc::default(),
-            scripts: std::sync::Arc::new(Scripts::new()),
+            waiting: Arc::default(),
             prefix: DEFAULT_PREFIX.to_owned(),
             clock: None,
         })
@@ -137,7 +128,7 @@ impl RedisStore {
     }
 
     /// Returns the call of a script, with the prefix and the time.
-    fn call<'a>(&self, script: &'a Script) -> ScriptInvocation<'a> {
+    fn call(&self, script: &'static Script) -> ScriptInvocation<'static> {
         let now = self.clock.as_ref().map(|clock| clock.millis().to_string());
         let mut call = script.prepare_invoke();
         call.arg(&self.prefix).arg(now.unwrap_or_default());
@@ -179,7 +170,7 @@ impl RedisStore {
     async fn replay_ids(&self, ids: Vec<String>) -> Result<u64, StoreError> {
         let mut count = 0;
         for ids in ids.chunks(BATCH) {
-            let mut call = self.call(&self.scripts.replay);
+            let mut call = self.call(&REPLAY);
             for id in ids {
                 call.arg(id);
             }
@@ -194,7 +185,7 @@ impl Store for RedisStore {
     async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
         let key = event.dedupe_key.as_ref().map(key_text).unwrap_or_default();
         let resource = event.dedupe_key.as_ref().map_or("", DedupeKey::resource_id);
-        let mut call = self.call(&self.scripts.insert);
+        let mut call = self.call(&INSERT);
         call.arg(key).arg(&event.event_type).arg(resource);
         call.arg(headers::to_json(&event.headers)).arg(&event.body[..]);
         let id: Option<String> = self.run(&call).await?;
@@ -202,34 +193,33 @@ impl Store for RedisStore {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
-        let mut call = self.call(&self.scripts.claim);
+        let mut call = self.call(&CLAIM);
         call.arg(duration_millis(request.lease_duration)).arg(&request.worker);
         call.arg(request.limit).arg(u8::from(request.in_order));
         let (now, claimed): (i64, Vec<Fields>) = self.run(&call).await?;
         let claimed = claimed.iter().map(|fields| {
             let event = stored_event(fields, now);
-            let lease = Lease::new(event.id.clone(), text(fields, "claims"));
-            ClaimedEvent { event, lease }
+            row::claimed(event, text(fields, "claims"))
         });
         Ok(claimed.collect())
     }
 
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
-        let mut call = self.call(&self.scripts.extend);
+        let mut call = self.call(&EXTEND);
         call.arg(lease.id().as_str()).arg(lease.token()).arg(duration_millis(duration));
         row::check_held(self.run(&call).await?, lease)
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
         let (state, after, error) = row::finished(outcome);
-        let mut call = self.call(&self.scripts.finish);
+        let mut call = self.call(&FINISH);
         call.arg(lease.id().as_str()).arg(lease.token());
         call.arg(state).arg(after.map_or(0, duration_millis)).arg(error.unwrap_or_default());
         row::check_held(self.run(&call).await?, lease)
     }
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
-        let mut call = self.call(&self.scripts.forget);
+        let mut call = self.call(&FORGET);
         call.arg(key_text(key));
         self.run(&call).await
     }
@@ -286,7 +276,7 @@ impl Store for RedisStore {
     async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
         let mut count = 0;
         loop {
-            let mut call = self.call(&self.scripts.purge);
+            let mut call = self.call(&PURGE);
             call.arg(duration_millis(age));
             match self.run::<u64>(&call).await? {
                 0 => return Ok(count),
@@ -296,16 +286,12 @@ impl Store for RedisStore {
     }
 
     async fn stats(&self) -> Result<StoreStats, StoreError> {
-        let call = self.call(&self.scripts.stats);
-        let (pending, in_progress, handled, dead, oldest): (u64, u64, u64, u64, i64) =
+        let call = self.call(&STATS);
+        let (pending, leased, handled, dead, oldest): (i64, i64, i64, i64, i64) =
             self.run(&call).await?;
-        Ok(StoreStats {
-            pending,
-            in_progress,
-            handled,
-            dead,
-            oldest_unfinished_age: u64::try_from(oldest).ok().map(Duration::from_millis),
-        })
+        // Without an unfinished event, the age is negative.
+        let oldest = Some(oldest).filter(|age| *age >= 0);
+        Ok(row::stats([pending, leased, handled, dead], oldest))
     }
 
     async fn wait_for_events(&self, timeout: Duration) {

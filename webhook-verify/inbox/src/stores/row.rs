@@ -1,9 +1,10 @@
 //! What the stores on databases have in common: the words for states, and numbers as ids.
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use crate::event::{EventId, EventState};
-use crate::store::{ClaimedEvent, HandlingOutcome, Lease, ListQuery, StoreError};
+use crate::event::{EventId, EventState, StoredEvent};
+use crate::store::{ClaimedEvent, HandlingOutcome, Lease, ListQuery, StoreError, StoreStats};
 
 /// Returns the state of an event, given the word that is stored and whether a lease of it still holds.
 pub(super) fn state(word: &str, is_leased: bool) -> EventState {
@@ -25,6 +26,20 @@ pub(super) fn finished(
         HandlingOutcome::Retry { after, error } => ("pending", Some(after), Some(error)),
         HandlingOutcome::Dead { reason } => ("dead", None, Some(reason)),
     }
+}
+
+/// Returns a claimed event, whose lease is identified by the number of its claims.
+pub(super) fn claimed(event: StoredEvent, claims: impl Display) -> ClaimedEvent {
+    let lease = Lease::new(event.id.clone(), claims.to_string());
+    ClaimedEvent { event, lease }
+}
+
+/// Returns the numbers of pending, leased, handled and dead events, and the age of the oldest unfinished one.
+pub(super) fn stats(counts: [i64; 4], oldest_age_millis: Option<i64>) -> StoreStats {
+    let [pending, in_progress, handled, dead] = counts.map(i64::unsigned_abs);
+    let age = oldest_age_millis.map(|millis| u64::try_from(millis).unwrap_or_default());
+    let oldest_unfinished_age = age.map(Duration::from_millis);
+    StoreStats { pending, in_progress, handled, dead, oldest_unfinished_age }
 }
 
 /// Returns an error unless a lease was still held.

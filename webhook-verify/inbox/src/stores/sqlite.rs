@@ -221,12 +221,9 @@ impl Store for SqliteStore {
         let mut claimed = self
             .with_transaction(move |db| {
                 let mut claim = db.prepare_cached(CLAIM)?;
-                let rows =
-                    claim.query_map(params![now, until, worker, limit, in_order], |row| {
-                        let event = stored_event(row, now)?;
-                        let claims: i64 = row.get("claims")?;
-                        let lease = Lease::new(event.id.clone(), claims.to_string());
-                        Ok(ClaimedEvent { event, lease })
+                let rows = claim
+                    .query_map(params![now, until, worker, limit, in_order], |row| {
+                        Ok(row::claimed(stored_event(row, now)?, row.get::<_, i64>("claims")?))
                     })?;
                 rows.collect::<rusqlite::Result<Vec<_>>>()
             })
@@ -303,17 +300,9 @@ impl Store for SqliteStore {
         let now = self.clock.millis();
         self.with_transaction(move |db| {
             db.prepare_cached(STATS)?.query_row([now], |row| {
-                let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
+                let counts = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
                 let oldest: Option<i64> = row.get(4)?;
-                let age =
-                    oldest.map(|at| Duration::from_millis(now.saturating_sub(at).unsigned_abs()));
-                Ok(StoreStats {
-                    pending: number(0)?,
-                    in_progress: number(1)?,
-                    handled: number(2)?,
-                    dead: number(3)?,
-                    oldest_unfinished_age: age,
-                })
+                Ok(row::stats(counts, oldest.map(|at| now.saturating_sub(at))))
             })
         })
         .await

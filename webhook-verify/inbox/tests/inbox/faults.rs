@@ -7,8 +7,7 @@ use svc_webhook_inbox::{InsertOutcome, Store};
 
 use crate::conformance::on_every_server;
 use crate::proxy::Proxy;
-use crate::server_folder::ServerFolder;
-use crate::servers::{Server, ServerKind};
+use crate::servers::{Server, ServerFolder, ServerKind};
 use crate::stores::{connect, job_event};
 
 const ROUNDS: usize = 5;
@@ -39,40 +38,27 @@ async fn insert_until_answered(store: &dyn Store, job: &str) {
     panic!("{job} cannot be stored");
 }
 
-mod lost_responses {
-    use super::*;
+on_every_server!(lost_responses_are_found_out);
 
-    on_every_server!(are_found_out);
-
-    async fn are_found_out(kind: ServerKind) {
-        let Some(server) = Server::start(kind) else { return };
-        let folder = tempfile::tempdir().unwrap();
-        let (proxy, address) = match kind {
-            ServerKind::Nats => {
-                let (proxy, port) = Proxy::tcp(server.port()).await;
-                (proxy, format!("nats://127.0.0.1:{port}"))
-            }
-            _ => {
-                let is_postgres = kind == ServerKind::Postgres;
-                let socket = if is_postgres { ".s.PGSQL.5432" } else { "socket" };
-                let proxied = server.folder().path().join(socket);
-                let proxy = Proxy::unix(&folder.path().join(socket), proxied);
-                (proxy, server.address_in(folder.path()))
-            }
-        };
-        let store = connect(kind, &address).await;
-        let direct = connect(kind, &server.address()).await;
-        lose_responses(&proxy, &*store, &*direct).await;
-    }
-}
-
-/// Inserts events until the disk is full. Returns how many were accepted.
-async fn insert_until_full(store: &dyn Store, folder: &ServerFolder) -> usize {
-    for number in 0..10 {
-        insert_until_answered(store, &format!("job_{number}")).await;
-    }
-    folder.fill();
-    insert_until_rejected(store, 10).await
+async fn lost_responses_are_found_out(kind: ServerKind) {
+    let Some(server) = Server::start(kind) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (proxy, address) = match kind {
+        ServerKind::Nats => {
+            let (proxy, port) = Proxy::tcp(server.port()).await;
+            (proxy, format!("nats://127.0.0.1:{port}"))
+        }
+        _ => {
+            let is_postgres = kind == ServerKind::Postgres;
+            let socket = if is_postgres { ".s.PGSQL.5432" } else { "socket" };
+            let proxied = server.folder().path().join(socket);
+            let proxy = Proxy::unix(&folder.path().join(socket), proxied);
+            (proxy, server.address_in(folder.path()))
+        }
+    };
+    let store = connect(kind, &address).await;
+    let direct = connect(kind, &server.address()).await;
+    lose_responses(&proxy, &*store, &*direct).await;
 }
 
 /// Inserts large events with numbers from the given one on, until one is rejected. Returns its number.
@@ -94,32 +80,30 @@ async fn recover(store: Arc<dyn Store>, accepted: usize) {
     let pending = usize::try_from(stats.pending).unwrap();
     // The event that was answered with an error may have been stored nevertheless.
     assert!((accepted + 1..=accepted + 2).contains(&pending), "{accepted} {pending}");
-    let mut tasks = Vec::new();
     for number in 0..accepted {
-        tasks.push(store.insert(job_event("job.completed", &format!("job_{number}"))).await);
+        let again = store.insert(job_event("job.completed", &format!("job_{number}"))).await;
+        assert_eq!(again.unwrap(), InsertOutcome::Duplicate);
     }
-    let is_duplicate = |outcome: &Result<_, _>| matches!(outcome, Ok(InsertOutcome::Duplicate));
-    assert!(tasks.iter().all(is_duplicate));
 }
 
-mod full_disk {
-    use super::*;
+on_every_server!(a_full_disk_is_answered_with_errors);
 
-    on_every_server!(is_answered_with_errors);
-
-    async fn is_answered_with_errors(kind: ServerKind) {
-        let megabytes = if kind == ServerKind::Postgres { 96 } else { 16 };
-        let Some(folder) = ServerFolder::on_small_disk(megabytes) else { return };
-        let Some(mut server) = Server::start_in(kind, folder) else { return };
-        let mut store = connect(kind, &server.address()).await;
-        let accepted = insert_until_full(&*store, server.folder()).await;
-        server.folder().free();
-        server.crash_and_restart();
-        if kind == ServerKind::Nats {
-            store = connect(kind, &server.address()).await;
-        }
-        recover(store, accepted).await;
+async fn a_full_disk_is_answered_with_errors(kind: ServerKind) {
+    let megabytes = if kind == ServerKind::Postgres { 96 } else { 16 };
+    let Some(folder) = ServerFolder::on_small_disk(megabytes) else { return };
+    let Some(mut server) = Server::start_in(kind, folder) else { return };
+    let mut store = connect(kind, &server.address()).await;
+    for number in 0..10 {
+        insert_until_answered(&*store, &format!("job_{number}")).await;
     }
+    server.folder().fill();
+    let accepted = insert_until_rejected(&*store, 10).await;
+    server.folder().free();
+    server.crash_and_restart();
+    if kind == ServerKind::Nats {
+        store = connect(kind, &server.address()).await;
+    }
+    recover(store, accepted).await;
 }
 
 /// A page limit of the database has the effect of a full disk.

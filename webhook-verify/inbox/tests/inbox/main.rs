@@ -12,7 +12,7 @@ mod conformance;
 mod faults;
 mod proxy;
 mod receiving;
-mod server_folder;
 mod servers;
+mod steps;
 mod stores;
 mod worker;

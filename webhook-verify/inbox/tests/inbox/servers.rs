@@ -1,6 +1,8 @@
 //! Real servers, started by a test in a temporary folder and stopped at its end.
 
 use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use std::{env, fs};
 
-use crate::server_folder::ServerFolder;
+use tempfile::TempDir;
 
 /// What a server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,4 +241,58 @@ fn wait_for(server: ServerKind, mut is_ready: impl FnMut() -> bool) {
         thread::sleep(Duration::from_millis(50));
     }
     panic!("{server:?} did not start");
+}
+
+/// A temporary folder in which another user may create sockets.
+pub(crate) struct ServerFolder {
+    folder: TempDir,
+    is_mounted: bool,
+}
+
+impl ServerFolder {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        Self { folder, is_mounted: false }
+    }
+
+    /// Mounts a small disk, or says what is missing.
+    pub(crate) fn on_small_disk(megabytes: u32) -> Option<Self> {
+        let mut folder = Self::new();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={megabytes}m,mode=777"), "tmpfs"]);
+        mount.arg(folder.path());
+        folder.is_mounted = is_root() && mount.status().is_ok_and(|status| status.success());
+        if !folder.is_mounted {
+            not_tested("a full disk", "root and the right to mount");
+        }
+        folder.is_mounted.then_some(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Fills the disk.
+    pub(crate) fn fill(&self) {
+        let mut file = fs::File::create(self.path().join("filler")).unwrap();
+        for size in [1 << 20, 1 << 10, 1] {
+            let bytes = vec![0; size];
+            while file.write_all(&bytes).is_ok() {}
+        }
+    }
+
+    /// Makes room again.
+    pub(crate) fn free(&self) {
+        fs::remove_file(self.path().join("filler")).unwrap();
+    }
+}
+
+impl Drop for ServerFolder {
+    fn drop(&mut self) {
+        if self.is_mounted {
+            // Lazily, as the server is stopped after its folder is dropped.
+            let _ = Command::new("umount").arg("-l").arg(self.path()).status();
+        }
+    }
 }

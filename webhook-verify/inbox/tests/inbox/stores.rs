@@ -1,5 +1,7 @@
 //! The stores under test, with a clock that tests can move.
 
+use std::future::ready;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,13 +20,22 @@ type Reopen = Box<dyn Fn() -> Opening + Send + Sync>;
 
 /// A store, and what it takes to move its time and to open it again.
 pub(crate) struct TestStore {
-    pub(crate) store: Arc<dyn Store>,
+    store: Arc<dyn Store>,
     millis: Arc<AtomicU64>,
+    /// `None` for a store that only one process can open.
     reopen: Option<Reopen>,
     _folder: Option<tempfile::TempDir>,
 }
 
 impl TestStore {
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(crate) fn shared(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
+    }
+
     pub(crate) fn advance(&self, duration: Duration) {
         let millis = u64::try_from(duration.as_millis()).unwrap();
         self.millis.fetch_add(millis, Ordering::Relaxed);
@@ -34,53 +45,44 @@ impl TestStore {
         UNIX_EPOCH + Duration::from_millis(self.millis.load(Ordering::Relaxed))
     }
 
-    /// Opens the store a second time, as another process would. `None` for a store in memory.
-    pub(crate) async fn open_again(&self) -> Option<Arc<dyn Store>> {
+    /// Opens the store a second time, as another process would, if that is possible.
+    pub(crate) async fn open_again(&self) -> Arc<dyn Store> {
         match &self.reopen {
-            Some(reopen) => Some(reopen().await),
-            None => None,
+            Some(reopen) => reopen().await,
+            None => self.shared(),
         }
     }
 }
 
 fn test_clock() -> (Clock, Arc<AtomicU64>) {
-    let millis = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let millis = Arc::new(AtomicU64::new(1_700_000_000_007));
     let read = Arc::clone(&millis);
     let now = move || UNIX_EPOCH + Duration::from_millis(read.load(Ordering::Relaxed));
     (Clock::new(now), millis)
 }
 
 pub(crate) fn memory() -> TestStore {
-    let (clock, millis) = test_clock();
-    TestStore {
-        store: Arc::new(MemoryStore::new().clock(clock)),
-        millis,
-        reopen: None,
-        _folder: None,
-    }
+    in_folder(false, |_, clock| Arc::new(MemoryStore::new().clock(clock)))
 }
 
-/// A store that only one process can open.
 pub(crate) fn file() -> TestStore {
-    let (clock, millis) = test_clock();
-    let folder = tempfile::tempdir().unwrap();
-    let store = FileStore::open(folder.path().join("inbox")).unwrap();
-    TestStore { store: Arc::new(store.clock(clock)), millis, reopen: None, _folder: Some(folder) }
+    in_folder(false, |path, clock| Arc::new(FileStore::open(path).unwrap().clock(clock)))
 }
 
 pub(crate) fn sqlite() -> TestStore {
+    in_folder(true, |path, clock| Arc::new(SqliteStore::open(path).unwrap().clock(clock)))
+}
+
+/// A store in a folder of its own, which several processes can open if it is shared.
+fn in_folder(is_shared: bool, open: fn(PathBuf, Clock) -> Arc<dyn Store>) -> TestStore {
     let (clock, millis) = test_clock();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("inbox.db");
-    let open = move || -> Arc<dyn Store> {
-        Arc::new(SqliteStore::open(&path).unwrap().clock(clock.clone()))
-    };
-    TestStore {
-        store: open(),
-        millis,
-        reopen: Some(Box::new(move || Box::pin(std::future::ready(open())))),
-        _folder: Some(folder),
-    }
+    let path = folder.path().join("inbox");
+    let store = open(path.clone(), clock.clone());
+    let reopen: Reopen =
+        Box::new(move || -> Opening { Box::pin(ready(open(path.clone(), clock.clone()))) });
+    let reopen = is_shared.then_some(reopen);
+    TestStore { store, millis, reopen, _folder: Some(folder) }
 }
 
 /// A store on a server, apart from the other stores on it: in a schema, with a prefix or in a stream of

@@ -19,14 +19,14 @@ const MAX_DEAD_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The position of a line in the file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::stores) struct LineRange {
+pub(super) struct LineRange {
     offset: u64,
     pub(super) length: u64,
 }
 
 /// The open log file.
 #[derive(Debug)]
-pub(in crate::stores) struct EventLog {
+pub(super) struct EventLog {
     path: PathBuf,
     file: File,
     length: u64,
@@ -118,8 +118,7 @@ impl EventLog {
         if self.is_broken {
             return Err(io::Error::other("an earlier line was written only partially"));
         }
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
+        let text = text_of(line)?;
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
         if let Err(error) = self.file.write_all(&text) {
             self.truncate();
@@ -206,20 +205,15 @@ impl EventLog {
             length += range.length;
             Ok(range)
         };
-        let json = |line: Line| -> io::Result<Vec<u8>> {
-            let mut text = serde_json::to_vec(&line)?;
-            text.push(b'\n');
-            Ok(text)
-        };
         for line in std::iter::once(Line::SvcWebhookStore(FORMAT)).chain(before) {
-            write(&json(line)?)?;
+            write(&text_of(&line)?)?;
         }
         let mut new_ranges = Vec::with_capacity(ranges.len());
         for range in ranges {
             new_ranges.push(write(&self.text(*range)?)?);
         }
         for line in after {
-            write(&json(line)?)?;
+            write(&text_of(&line)?)?;
         }
         writer.flush()?;
         drop(writer);
@@ -232,6 +226,12 @@ impl EventLog {
         self.is_broken |= sync_dir(parent_dir(&self.path)).is_err();
         Ok(new_ranges)
     }
+}
+
+fn text_of(line: &Line) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Locks the store, so that a second process cannot use it.

@@ -10,11 +10,11 @@ use crate::store::{StoreError, StoreErrorKind};
 
 /// The headers and bodies of events by number.
 #[derive(Debug)]
-pub(in crate::stores) struct MemoryContents {
+pub(super) struct MemoryContents {
     by_number: HashMap<u64, (HeaderMap, Bytes)>,
     /// The size of all of them.
     bytes: usize,
-    pub(in crate::stores) max_bytes: usize,
+    pub(super) max_bytes: usize,
 }
 
 impl Default for MemoryContents {

@@ -13,8 +13,9 @@ use tokio::sync::Notify;
 
 use self::event_log::{EventLog, LineRange};
 use self::line::{Delivery, Line};
-pub(super) use self::memory_contents::MemoryContents;
-use super::event_table::{Entry, EventTable, State, id};
+use self::memory_contents::MemoryContents;
+pub use self::store::{FileStore, MemoryStore};
+use super::event_table::{Entry, EventTable, Progress, State, id};
 use crate::clock::Clock;
 use crate::event::{NewEvent, StoredEvent};
 use crate::store::{InsertOutcome, StoreError};
@@ -22,19 +23,19 @@ use crate::store::{InsertOutcome, StoreError};
 /// The size of finished events that a compaction keeps, so that they can be replayed.
 const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The store behind [`FileStore`](crate::FileStore) and [`MemoryStore`](crate::MemoryStore).
+/// The store behind [`FileStore`] and [`MemoryStore`].
 #[derive(Clone, Debug)]
-pub(crate) struct LocalStore {
+struct LocalStore {
     events: Arc<Mutex<LocalEvents>>,
     changed: Arc<Notify>,
     clock: Clock,
 }
 
 #[derive(Debug)]
-pub(super) struct LocalEvents {
+struct LocalEvents {
     /// The events without headers and bodies, with their places in the file.
     table: EventTable<LineRange>,
-    pub(super) storage: Storage,
+    storage: Storage,
 }
 
 /// Adds a line to the file, with or without flushing it to the disk.
@@ -42,47 +43,42 @@ type Append = fn(&mut EventLog, &Line) -> io::Result<LineRange>;
 
 /// Where the headers and bodies are.
 #[derive(Debug)]
-pub(super) enum Storage {
+enum Storage {
     Memory(MemoryContents),
     File(EventLog),
 }
 
 impl LocalStore {
-    pub(super) fn new(storage: Storage) -> Self {
-        Self::with_events(EventTable::default(), storage)
-    }
-
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    fn open(path: &Path) -> Result<Self, StoreError> {
         let mut table = EventTable::default();
         let log = EventLog::open(path, |line, range| apply(&mut table, &line, range))?;
         // A new process does not wait for the delays of an earlier one.
-        for (number, received_at) in table.delayed() {
-            let state = State::Pending { due_at: received_at };
-            table.update(number, |entry| entry.state = state);
+        for number in table.numbers(|_, entry| entry.due_at() > Some(entry.received_at)) {
+            table.update(number, |entry| entry.progress.set(State::Pending, entry.received_at));
         }
-        let store = Self::with_events(table, Storage::File(log));
+        let store = Self::new(table, Storage::File(log));
         let compacted = store.events().compact_if_needed();
         compacted.map_err(|error| StoreError::unavailable("cannot compact the store", error))?;
         Ok(store)
     }
 
-    pub(super) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let mut table = EventTable::default();
         let log = EventLog::open_read_only(path, |line, range| apply(&mut table, &line, range))?;
-        Ok(Self::with_events(table, Storage::File(log)))
+        Ok(Self::new(table, Storage::File(log)))
     }
 
-    fn with_events(table: EventTable<LineRange>, storage: Storage) -> Self {
+    fn new(table: EventTable<LineRange>, storage: Storage) -> Self {
         let events = Arc::new(Mutex::new(LocalEvents { table, storage }));
         Self { events, changed: Arc::default(), clock: Clock::system() }
     }
 
-    pub(super) fn with_clock(mut self, clock: Clock) -> Self {
+    fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    pub(super) fn events(&self) -> MutexGuard<'_, LocalEvents> {
+    fn events(&self) -> MutexGuard<'_, LocalEvents> {
         // A panic would leave the memory without a change that is in the file, never the reverse.
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,24 +115,25 @@ fn apply(table: &mut EventTable<LineRange>, line: &Line, range: LineRange) {
         }
         Line::Claimed { ids } => {
             for id in ids {
-                table.update(*id, |entry| {
-                    entry.attempts = entry.attempts.saturating_add(1);
-                    entry.claims = entry.claims.saturating_add(1);
-                });
+                table.update(*id, |entry| entry.progress.count_claim());
             }
         }
         Line::Retried { id, due_at, error } => table.update(*id, |entry| {
-            entry.state = State::Pending { due_at: *due_at };
-            entry.last_error = Some(error.clone());
+            entry.progress.set(State::Pending, *due_at);
+            entry.progress.error = Some(error.clone());
         }),
         Line::Forwarded { id, at } => {
-            table.update(*id, |entry| entry.state = State::Handled { at: *at });
+            table.update(*id, |entry| entry.progress.set(State::Handled, *at));
         }
         Line::GivenUp { id, at, reason } => table.update(*id, |entry| {
-            entry.state = State::Dead { at: *at };
-            entry.last_error = Some(reason.clone());
+            entry.progress.set(State::Dead, *at);
+            entry.progress.error = Some(reason.clone());
         }),
-        Line::Replayed { ids, at } => ids.iter().for_each(|id| table.replay(*id, *at)),
+        Line::Replayed { ids, at } => {
+            for id in ids {
+                table.update(*id, |entry| entry.progress.replay(*at));
+            }
+        }
         Line::Forgotten { id } => table.forget(*id),
         Line::ForgottenKey { key } => {
             if let Some(key) = key {
@@ -145,10 +142,11 @@ fn apply(table: &mut EventTable<LineRange>, line: &Line, range: LineRange) {
         }
         Line::Purged { ids } => ids.iter().for_each(|id| table.remove(*id)),
         Line::Attempts { id, attempts, claims, due_at, error } => table.update(*id, |entry| {
-            (entry.attempts, entry.claims) = (*attempts, *claims);
-            entry.last_error.clone_from(error);
+            let progress = &mut entry.progress;
+            (progress.attempts, progress.claims) = (*attempts, *claims);
+            progress.error.clone_from(error);
             if let Some(due_at) = *due_at {
-                entry.state = State::Pending { due_at };
+                progress.set(State::Pending, due_at);
             }
         }),
         Line::Known { at, key } => {
@@ -243,7 +241,7 @@ impl LocalEvents {
         let mut bytes = 0_u64;
         let mut superfluous = Vec::new();
         for (number, entry) in self.table.iter().rev() {
-            if matches!(entry.state, State::Handled { .. }) {
+            if entry.progress.state == State::Handled {
                 bytes = bytes.saturating_add(entry.payload.length);
                 if bytes > MAX_FINISHED_BYTES {
                     superfluous.push(number);
@@ -269,25 +267,18 @@ impl LocalEvents {
 
 /// Returns the lines that restore the state of an event after its `received` line.
 fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Line> {
-    let due_at = match entry.state {
-        State::Pending { due_at } if due_at != entry.received_at => Some(due_at),
-        _ => None,
-    };
-    let attempts = (entry.claims > 0 || due_at.is_some()).then(|| Line::Attempts {
-        id,
-        attempts: entry.attempts,
-        claims: entry.claims,
-        due_at,
-        error: entry.last_error.clone(),
+    let Progress { state, at, attempts, claims, ref error, .. } = entry.progress;
+    let due_at = (state == State::Pending && at != entry.received_at).then_some(at);
+    let attempts = (claims > 0 || due_at.is_some()).then(|| {
+        let error = error.clone();
+        Line::Attempts { id, attempts, claims, due_at, error }
     });
-    let finished = match entry.state {
-        State::Pending { .. } | State::Leased { .. } => None,
-        State::Handled { at } => Some(Line::Forwarded { id, at }),
-        State::Dead { at } => {
-            Some(Line::GivenUp { id, at, reason: entry.last_error.clone().unwrap_or_default() })
-        }
+    let finished = match state {
+        State::Handled => Some(Line::Forwarded { id, at }),
+        State::Dead => Some(Line::GivenUp { id, at, reason: error.clone().unwrap_or_default() }),
+        State::Pending | State::Leased | State::Purged => None,
     };
-    let forgotten = entry.is_forgotten.then_some(Line::Forgotten { id });
+    let forgotten = entry.progress.is_forgotten.then_some(Line::Forgotten { id });
     attempts.into_iter().chain(finished).chain(forgotten)
 }
 

@@ -1,5 +1,6 @@
 //! The stores of one process, which do as their [`LocalStore`] does.
 
+use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -7,16 +8,97 @@ use svc_webhook_verify::DedupeKey;
 
 use super::event_log::{EventLog, LineRange};
 use super::line::Line;
-use super::{LocalStore, Storage, apply};
-use crate::clock::duration_millis;
+use super::{LocalStore, MemoryContents, Storage, apply};
+use crate::clock::{Clock, duration_millis};
 use crate::event::{EventId, NewEvent, StoredEvent};
 use crate::store::{
     ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
     Store, StoreError, StoreStats,
 };
-use crate::stores::event_table::{State, number};
-use crate::stores::file::FileStore;
-use crate::stores::memory::MemoryStore;
+use crate::stores::event_table::{EventTable, State, number};
+
+/// A store in an append-only file, for one process.
+///
+/// ```no_run
+/// use svc_webhook_inbox::{FileStore, Inbox};
+///
+/// let inbox = Inbox::new(FileStore::open("webhooks.jsonl")?);
+/// # Ok::<(), svc_webhook_inbox::StoreError>(())
+/// ```
+///
+/// An accepted event is on the disk. The file has a line for each change, and is rewritten without
+/// superfluous lines when it grows. When it is opened, all unfinished events may be claimed at once.
+/// The events and their bodies stay in the file; what is needed to find them is in memory. Of handled
+/// events, the last 64 MiB are kept for a replay; of older ones only the keys.
+#[derive(Clone, Debug)]
+pub struct FileStore(pub(super) LocalStore);
+
+impl FileStore {
+    /// Opens a file, and creates it if it does not exist. Only one process can use it; the lock is
+    /// a second file with the name extension `.lock`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be opened or is not a store, and one of kind
+    /// [`Locked`](crate::StoreErrorKind::Locked) if another process uses it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        LocalStore::open(path.as_ref()).map(Self)
+    }
+
+    /// Opens a file for reading, also while another process uses it. Shows the events of the time
+    /// at which it was opened.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be opened or is not a store.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        LocalStore::open_read_only(path.as_ref()).map(Self)
+    }
+
+    /// Sets the clock, for tests.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self(self.0.with_clock(clock))
+    }
+}
+
+/// A store in memory, for tests and short-lived receivers. Its events are lost when the process
+/// ends.
+#[derive(Debug)]
+pub struct MemoryStore(pub(super) LocalStore);
+
+impl MemoryStore {
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the clock, for tests.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self(self.0.with_clock(clock))
+    }
+
+    /// Sets the maximum size of all headers and bodies. By default there is none.
+    ///
+    /// To make room, the oldest handled events are removed, and only their keys are kept. If
+    /// unfinished events alone fill the store, an insertion fails with
+    /// [`Full`](crate::StoreErrorKind::Full).
+    #[must_use]
+    pub fn max_bytes(self, bytes: usize) -> Self {
+        if let Storage::Memory(contents) = &mut self.0.events().storage {
+            contents.max_bytes = bytes;
+        }
+        self
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self(LocalStore::new(EventTable::default(), Storage::Memory(MemoryContents::default())))
+    }
+}
 
 /// Makes the types that have a [`LocalStore`] stores. A generic implementation would be one of a private
 /// trait in the documentation.
@@ -64,7 +146,7 @@ macro_rules! implement_store {
                         .run(move |events, now| {
                             let number = events.table.leased(&lease)?;
                             let until = now.saturating_add(duration_millis(duration));
-                            events.table.update(number, |entry| entry.state = State::Leased { until });
+                            events.table.update(number, |entry| entry.progress.set(State::Leased, until));
                             Ok(())
                         })
                         .await

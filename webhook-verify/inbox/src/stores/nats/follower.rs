@@ -14,9 +14,9 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::connect::{TIMEOUT, nats_error};
-use super::record::{EventRecord, StateName, StateRecord, StateSequence, record};
+use super::record::{EventRecord, ProgressSequence, record};
 use crate::store::StoreError;
-use crate::stores::event_table::EventTable;
+use crate::stores::event_table::{EventTable, Progress, State};
 
 /// The pause before the stream is followed again after a failure.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ pub(super) struct Follower {
 /// The events of the stream, without headers and bodies.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    pub(super) table: EventTable<StateSequence>,
+    pub(super) table: EventTable<ProgressSequence>,
     /// The events that were purged, and when. Their state messages are removed later, so that
     /// other followers learn of the removal.
     pub(super) purged: Vec<(u64, i64)>,
@@ -143,9 +143,9 @@ fn apply(index: &Mutex<Index>, name: &str, message: &Message) {
             index.insert(info.stream_sequence, event);
         }
     } else if let Some(id) = subject.strip_prefix(".state.").and_then(|id| id.parse().ok())
-        && let Some(state) = record::<StateRecord>(headers)
+        && let Some(progress) = record(headers)
     {
-        index.apply(id, state, info.stream_sequence);
+        index.apply(id, progress, info.stream_sequence);
     }
 }
 
@@ -161,18 +161,20 @@ impl Index {
     }
 
     /// Changes an event, unless a later change is known.
-    pub(super) fn apply(&mut self, number: u64, state: StateRecord, sequence: u64) {
-        if state.state == StateName::Purged {
+    pub(super) fn apply(&mut self, number: u64, progress: Progress, sequence: ProgressSequence) {
+        if progress.state == State::Purged {
             self.table.remove(number);
-            self.purged.push((number, state.at));
+            self.purged.push((number, progress.at));
             return;
         }
-        let is_newer = self.table.get(number).is_some_and(|entry| entry.payload.0 < sequence);
+        let is_newer = self.table.get(number).is_some_and(|entry| entry.payload < sequence);
         if is_newer {
-            if state.is_forgotten {
+            if progress.is_forgotten {
                 self.table.forget(number);
             }
-            self.table.update(number, |entry| state.apply_to(entry, sequence));
+            self.table.update(number, |entry| {
+                (entry.progress, entry.payload) = (progress, sequence);
+            });
         }
     }
 }

@@ -13,13 +13,11 @@ use tokio::sync::OnceCell;
 
 use super::connect::{nats_error, publish};
 use super::follower::Follower;
-use super::record::{
-    EventRecord, StateName, StateRecord, StateSequence, headers_and_body, record, record_headers,
-};
+use super::record::{EventRecord, ProgressSequence, headers_and_body, record, record_headers};
 use crate::clock::{Clock, duration_millis};
 use crate::event::StoredEvent;
 use crate::store::{ClaimRequest, ClaimedEvent, Lease, StoreError};
-use crate::stores::event_table::{Entry, State, id, number};
+use crate::stores::event_table::{Entry, Progress, State, id, number};
 
 /// The number of times that a change is tried again because another process was faster.
 pub(super) const MAX_CONFLICTS: u32 = 8;
@@ -69,20 +67,20 @@ impl Inner {
         &self,
         follower: &Follower,
         number: u64,
-        change: impl FnOnce(&Entry<StateSequence>) -> Option<StateRecord>,
+        change: impl FnOnce(&Entry<ProgressSequence>) -> Option<Progress>,
     ) -> Result<bool, StoreError> {
         let changed = {
             let index = follower.index();
             let entry = index.table.get(number);
-            entry.and_then(|entry| Some((change(entry)?, entry.payload.0)))
+            entry.and_then(|entry| Some((change(entry)?, entry.payload)))
         };
-        let Some((record, after)) = changed else { return Ok(false) };
+        let Some((progress, after)) = changed else { return Ok(false) };
         let message = PublishMessage::build()
-            .headers(record_headers(&record))
+            .headers(record_headers(&progress))
             .expected_last_subject_sequence(after);
         match publish(&self.context, self.state_subject(number), message).await {
             Ok(sequence) => {
-                follower.index().apply(number, record, sequence);
+                follower.index().apply(number, progress, sequence);
                 Ok(true)
             }
             Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
@@ -90,15 +88,12 @@ impl Inner {
         }
     }
 
-    /// Returns the last state of an event in the stream.
-    pub(super) async fn last_state(
-        &self,
-        number: u64,
-    ) -> Result<Option<(StateRecord, u64)>, StoreError> {
+    /// Returns what has become of an event, according to the stream.
+    pub(super) async fn progress(&self, number: u64) -> Result<Option<Progress>, StoreError> {
         let subject = self.state_subject(number);
         let message = self.stream.get_last_raw_message_by_subject(&subject).await;
         let message = found(message, "cannot read the state of an event")?;
-        Ok(message.and_then(|message| Some((record(&message.headers)?, message.sequence))))
+        Ok(message.and_then(|message| record(&message.headers)))
     }
 
     /// Returns what is known of an event from the start, and its headers and body.
@@ -134,9 +129,9 @@ impl Inner {
         let message = self.stream.get_last_raw_message_by_subject(subject).await;
         let Some(message) = found(message, "cannot read an event")? else { return Ok(Some(0)) };
         let sequence = message.sequence;
-        let state = self.last_state(sequence).await?;
+        let progress = self.progress(sequence).await?;
         let is_replaceable =
-            state.is_some_and(|(state, _)| state.is_forgotten || state.state == StateName::Purged);
+            progress.is_some_and(|it| it.is_forgotten || it.state == State::Purged);
         Ok(is_replaceable.then_some(sequence))
     }
 
@@ -144,7 +139,7 @@ impl Inner {
     pub(super) async fn change_leased(
         &self,
         lease: &Lease,
-        change: impl Fn(&mut StateRecord),
+        change: impl Fn(&mut Progress),
     ) -> Result<(), StoreError> {
         let mut follower = match self.follower.get() {
             Some(follower) => follower,
@@ -152,10 +147,10 @@ impl Inner {
         };
         let number = number(lease.id()).ok_or_else(|| StoreError::lease_lost(lease))?;
         for _ in 0..MAX_CONFLICTS {
-            let changed = |entry: &Entry<StateSequence>| {
-                let mut record = StateRecord::new(entry, entry.state);
-                change(&mut record);
-                entry.is_leased_by(lease).then_some(record)
+            let changed = |entry: &Entry<ProgressSequence>| {
+                let mut progress = entry.progress.clone();
+                change(&mut progress);
+                entry.is_leased_by(lease).then_some(progress)
             };
             if self.change(follower, number, changed).await? {
                 follower.changed.notify_one();
@@ -177,14 +172,11 @@ impl Inner {
     ) -> Result<Option<ClaimedEvent>, StoreError> {
         let until = self.now().saturating_add(duration_millis(request.lease_duration));
         let mut claims = 0;
-        let claim = |entry: &Entry<StateSequence>| {
-            claims = entry.claims.saturating_add(1);
-            Some(StateRecord {
-                attempts: entry.attempts.saturating_add(1),
-                claims,
-                worker: Some(request.worker.clone()),
-                ..StateRecord::new(entry, State::Leased { until })
-            })
+        let claim = |entry: &Entry<ProgressSequence>| {
+            let mut progress = entry.progress.clone();
+            progress.claim(&request.worker, until);
+            claims = progress.claims;
+            Some(progress)
         };
         if !self.change(follower, number, claim).await? {
             return Ok(None);
@@ -200,10 +192,11 @@ impl Inner {
         follower: &Follower,
         number: u64,
     ) -> Result<bool, StoreError> {
-        let due = State::Pending { due_at: self.now() };
-        let replay = |entry: &Entry<StateSequence>| {
-            entry.finished_at()?;
-            Some(StateRecord { attempts: 0, ..StateRecord::new(entry, due) })
+        let now = self.now();
+        let replay = |entry: &Entry<ProgressSequence>| {
+            let mut progress = entry.progress.clone();
+            progress.replay(now);
+            entry.finished_at().map(|_| progress)
         };
         self.change(follower, number, replay).await
     }
@@ -214,9 +207,9 @@ impl Inner {
         follower: &Follower,
         number: u64,
     ) -> Result<bool, StoreError> {
-        let purge = |entry: &Entry<StateSequence>| {
-            let (state, at) = (StateName::Purged, self.now());
-            Some(StateRecord { state, at, error: None, ..StateRecord::new(entry, entry.state) })
+        let purge = |entry: &Entry<ProgressSequence>| {
+            let (state, at) = (State::Purged, self.now());
+            Some(Progress { state, at, error: None, ..entry.progress.clone() })
         };
         let is_purged = self.change(follower, number, purge).await?;
         if is_purged {

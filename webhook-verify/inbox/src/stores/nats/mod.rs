@@ -24,10 +24,9 @@ pub use self::connect::NatsOptions;
 use self::connect::{clock_offset, connect, nats_error, open_stream, publish};
 use self::inner::{Inner, MAX_CONFLICTS};
 use self::record::{
-    EventRecord, StateName, StateRecord, StateSequence, headers_and_body, key_token, payload,
-    record_headers,
+    EventRecord, ProgressSequence, headers_and_body, key_token, payload, record_headers,
 };
-use super::event_table::{Entry, id, number};
+use super::event_table::{Entry, Progress, State, id, number};
 use crate::clock::{Clock, duration_millis};
 use crate::event::{EventId, NewEvent, StoredEvent};
 use crate::store::{
@@ -171,7 +170,8 @@ impl Store for NatsStore {
             let wanted = request.clone().limit(missing.saturating_mul(parts));
             let mut numbers = follower.index().table.claimable(&wanted, inner.now());
             if numbers.len() > missing {
-                let part = part_of(&request.worker, parts);
+                let sum: usize = request.worker.bytes().map(usize::from).sum();
+                let part = sum % parts;
                 let start = (part * missing).min(numbers.len() - missing);
                 numbers = numbers.into_iter().skip(start).take(missing).collect();
             }
@@ -200,24 +200,25 @@ impl Store for NatsStore {
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
         let inner = &*self.0;
         let until = inner.now().saturating_add(duration_millis(duration));
-        inner.change_leased(lease, |record| record.at = until).await
+        inner.change_leased(lease, |progress| progress.at = until).await
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
         let inner = &*self.0;
         let now = inner.now();
         let (state, at, error) = match outcome {
-            HandlingOutcome::Handled => (StateName::Handled, now, None),
+            HandlingOutcome::Handled => (State::Handled, now, None),
             HandlingOutcome::Retry { after, error } => {
                 let due_at = now.saturating_add(duration_millis(after));
-                (StateName::Pending, due_at, Some(error))
+                (State::Pending, due_at, Some(error))
             }
-            HandlingOutcome::Dead { reason } => (StateName::Dead, now, Some(reason)),
+            HandlingOutcome::Dead { reason } => (State::Dead, now, Some(reason)),
         };
-        let change = |record: &mut StateRecord| {
-            (record.state, record.at) = (state, at);
+        let change = |progress: &mut Progress| {
+            progress.set(state, at);
+            progress.worker = None;
             if error.is_some() {
-                record.error.clone_from(&error);
+                progress.error.clone_from(&error);
             }
         };
         inner.change_leased(lease, change).await
@@ -229,9 +230,8 @@ impl Store for NatsStore {
             let follower = inner.follower().await?;
             let number = follower.index().table.finished_with_key(key);
             let Some(number) = number else { return Ok(false) };
-            let forget = |entry: &Entry<StateSequence>| {
-                let record = StateRecord::new(entry, entry.state);
-                Some(StateRecord { is_forgotten: true, ..record })
+            let forget = |entry: &Entry<ProgressSequence>| {
+                Some(Progress { is_forgotten: true, ..entry.progress.clone() })
             };
             if inner.change(follower, number, forget).await? {
                 return Ok(true);
@@ -245,11 +245,11 @@ impl Store for NatsStore {
         let Some(number) = number(id) else { return Ok(None) };
         let Some((event, payload)) = inner.event_message(number).await? else { return Ok(None) };
         let mut entry = event.into_entry();
-        if let Some((state, sequence)) = inner.last_state(number).await? {
-            if state.state == StateName::Purged {
+        if let Some(progress) = inner.progress(number).await? {
+            if progress.state == State::Purged {
                 return Ok(None);
             }
-            state.apply_to(&mut entry, sequence);
+            entry.progress = progress;
         }
         let (headers, body) = headers_and_body(&payload);
         Ok(Some(entry.to_stored(number, inner.now(), headers, body)))
@@ -318,16 +318,6 @@ impl fmt::Debug for NatsStore {
     }
 }
 
-/// Returns the part of the events from which a worker chooses.
-fn part_of(worker: &str, parts: usize) -> usize {
-    let sum: usize = worker.bytes().map(usize::from).sum();
-    sum % parts
-}
-
 fn count(results: Vec<Result<bool, StoreError>>) -> Result<u64, StoreError> {
-    let mut count = 0;
-    for result in results {
-        count += u64::from(result?);
-    }
-    Ok(count)
+    results.into_iter().map(|is_changed| is_changed.map(u64::from)).sum()
 }

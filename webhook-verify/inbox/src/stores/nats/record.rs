@@ -14,9 +14,9 @@ use svc_webhook_verify::DedupeKey;
 
 use crate::event::NewEvent;
 use crate::headers;
-use crate::stores::event_table::{Entry, State};
+use crate::stores::event_table::Entry;
 
-/// The header that contains [`EventRecord`] or [`StateRecord`].
+/// The header that contains [`EventRecord`] or [`Progress`](crate::stores::event_table::Progress).
 const RECORD_HEADER: &str = "Svc-Record";
 
 /// What is known of an event from the start. Times are in milliseconds since the Unix epoch.
@@ -32,91 +32,14 @@ pub(super) struct EventRecord {
     pub(super) replaces: Option<u64>,
 }
 
-/// What has become of an event.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct StateRecord {
-    pub(super) state: StateName,
-    /// When the event may be claimed, the lease expires, or the event was finished or purged.
-    pub(super) at: i64,
-    #[serde(default)]
-    pub(super) attempts: u32,
-    #[serde(default)]
-    pub(super) claims: u64,
-    #[serde(default)]
-    pub(super) is_forgotten: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
-    /// The worker, for an operator who looks at the stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) worker: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum StateName {
-    Pending,
-    Leased,
-    Handled,
-    Dead,
-    /// About to be removed.
-    Purged,
-}
-
-/// The sequence number of the last message about the state of an event, or 0.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StateSequence(pub(super) u64);
+/// The sequence number of the last message about the progress of an event, or 0.
+pub(super) type ProgressSequence = u64;
 
 impl EventRecord {
-    pub(super) fn dedupe_key(&self) -> Option<DedupeKey> {
-        let resource_id = self.resource_id.as_ref()?;
-        Some(DedupeKey::new(&self.event_type, resource_id))
-    }
-
-    pub(super) fn into_entry(self) -> Entry<StateSequence> {
-        let key = self.dedupe_key();
-        Entry::new(key, self.event_type, self.received_at, StateSequence(0))
-    }
-}
-
-impl StateRecord {
-    pub(super) fn new(entry: &Entry<StateSequence>, state: State) -> Self {
-        let (name, at) = match state {
-            State::Pending { due_at } => (StateName::Pending, due_at),
-            State::Leased { until } => (StateName::Leased, until),
-            State::Handled { at } => (StateName::Handled, at),
-            State::Dead { at } => (StateName::Dead, at),
-        };
-        Self {
-            state: name,
-            at,
-            attempts: entry.attempts,
-            claims: entry.claims,
-            is_forgotten: entry.is_forgotten,
-            error: entry.last_error.clone(),
-            worker: None,
-        }
-    }
-
-    /// Returns the state, or `None` if the event is about to be removed.
-    pub(super) fn state(&self) -> Option<State> {
-        let at = self.at;
-        match self.state {
-            StateName::Pending => Some(State::Pending { due_at: at }),
-            StateName::Leased => Some(State::Leased { until: at }),
-            StateName::Handled => Some(State::Handled { at }),
-            StateName::Dead => Some(State::Dead { at }),
-            StateName::Purged => None,
-        }
-    }
-
-    /// Changes an entry to what the record says.
-    pub(super) fn apply_to(self, entry: &mut Entry<StateSequence>, sequence: u64) {
-        if let Some(state) = self.state() {
-            entry.state = state;
-        }
-        (entry.attempts, entry.claims) = (self.attempts, self.claims);
-        (entry.is_forgotten, entry.last_error) = (self.is_forgotten, self.error);
-        entry.payload = StateSequence(sequence);
+    pub(super) fn into_entry(self) -> Entry<ProgressSequence> {
+        let resource_id = self.resource_id.as_ref();
+        let key = resource_id.map(|resource_id| DedupeKey::new(&self.event_type, resource_id));
+        Entry::new(key, self.event_type, self.received_at, 0)
     }
 }
 

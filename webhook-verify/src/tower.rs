@@ -1,6 +1,24 @@
-//! The layer that verifies deliveries.
+//! A layer for [tower](tower_service) services.
+//!
+//! [`VerifyLayer`] passes on genuine deliveries only, with their bodies unchanged.
+//!
+//! ```
+//! use svc_webhook_verify::tower::VerifyLayer;
+//! use svc_webhook_verify::{KeySet, Verifier, WebhookReceiver};
+//!
+//! let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
+//! let layer = VerifyLayer::new(receiver).max_body_bytes(4 * 1024 * 1024);
+//! # use tower_layer::Layer;
+//! # let _ = layer.layer(());
+//! # Ok::<(), svc_webhook_verify::KeyError>(())
+//! ```
+//!
+//! Other requests are answered with an error status and an empty body. The reason, a
+//! [`ReceiveError`](crate::ReceiveError), is in the extensions of the response. To store each event
+//! once, use `svc-webhook-inbox`.
 
 use core::mem;
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::boxed::Box;
 use std::error::Error;
@@ -13,10 +31,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::receiver::WebhookReceiver;
-use crate::tower::BoxFuture;
 
 /// The same as axum's default, and twice the size of the largest receipt.
 const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A layer that verifies each request as a delivery before it reaches the inner service.
 ///
