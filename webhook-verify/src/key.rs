@@ -2,11 +2,14 @@
 
 use core::fmt;
 
+use arrayvec::ArrayString;
+use hmac::block_api::HmacCore;
+use hmac::digest::block_api::{Buffer, CoreProxy};
 use hmac::{Hmac, KeyInit};
 use sha2::{Digest, Sha256};
 use zeroize::ZeroizeOnDrop;
 
-use crate::array_string::ArrayString;
+use crate::mac::hex;
 
 /// The maximum length of a fingerprint header. Fingerprints have 16 digits today.
 const MAX_FINGERPRINT_BYTES: usize = 64;
@@ -30,7 +33,8 @@ const MAX_FINGERPRINT_BYTES: usize = 64;
 /// `Debug` shows the fingerprint only, and `Display` is not implemented.
 #[derive(Clone)]
 pub struct Key {
-    mac: Hmac<Sha256>,
+    /// Without the buffer for input, which would double the size of a key.
+    mac: HmacCore<Sha256>,
     fingerprint: Fingerprint,
 }
 
@@ -50,7 +54,7 @@ impl Key {
             return Err(KeyError::EmptySecret);
         }
         // HMAC accepts keys of any length, so this never fails.
-        let mac = Hmac::new_from_slice(secret).map_err(|_| KeyError::EmptySecret)?;
+        let mac = HmacCore::new_from_slice(secret).map_err(|_| KeyError::EmptySecret)?;
         let fingerprint = Fingerprint::from_secret(secret);
         Ok(Self { mac, fingerprint })
     }
@@ -63,7 +67,7 @@ impl Key {
 
     /// Returns an HMAC that is initialized with the key and has no input yet.
     pub(crate) fn mac(&self) -> Hmac<Sha256> {
-        self.mac.clone()
+        Hmac::compose(self.mac.clone(), Buffer::<HmacCore<Sha256>>::default())
     }
 }
 
@@ -90,11 +94,7 @@ pub struct Fingerprint(ArrayString<16>);
 
 impl Fingerprint {
     fn from_secret(secret: &[u8]) -> Self {
-        let mut text = ArrayString::new();
-        for byte in Sha256::digest(secret).iter().take(8) {
-            text.push_hex(*byte);
-        }
-        Self(text)
+        Self(hex(&Sha256::digest(secret)))
     }
 
     /// Returns the 16 lower case hex digits.
@@ -217,6 +217,7 @@ impl KeySet {
 }
 
 impl From<Key> for KeySet {
+    #[inline]
     fn from(key: Key) -> Self {
         Self { newest: key, previous: [const { None }; Self::MAX_KEYS - 1] }
     }
@@ -301,6 +302,6 @@ mod tests {
 
     #[test]
     fn dropping_the_mac_state_runs_code() {
-        assert!(core::mem::needs_drop::<Hmac<Sha256>>());
+        assert!(core::mem::needs_drop::<HmacCore<Sha256>>());
     }
 }

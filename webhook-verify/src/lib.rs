@@ -13,7 +13,6 @@
 #[cfg(any(test, feature = "events"))]
 extern crate std;
 
-mod array_string;
 #[cfg(feature = "axum")]
 pub mod axum;
 #[cfg(feature = "tower")]

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use arrayvec::ArrayVec;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroize;
 
@@ -17,8 +18,7 @@ const PREFIX: &[u8] = SCHEME_PREFIX.as_bytes();
 /// The timestamp and the signatures in the headers of a delivery, not yet verified.
 pub(crate) struct ParsedHeaders {
     timestamp: u64,
-    tags: [Tag; MAX_ENTRIES],
-    tag_count: usize,
+    tags: ArrayVec<Tag, MAX_ENTRIES>,
 }
 
 impl ParsedHeaders {
@@ -35,7 +35,7 @@ impl ParsedHeaders {
     /// Returns headers without a signature, to be read into where they are used: a move copies all
     /// the tags.
     pub(crate) fn empty() -> Self {
-        Self { timestamp: 0, tags: [[0; 32]; MAX_ENTRIES], tag_count: 0 }
+        Self { timestamp: 0, tags: ArrayVec::new_const() }
     }
 
     /// Parses the headers of a delivery, as [`parse`](Self::parse) does, in place.
@@ -80,7 +80,7 @@ impl ParsedHeaders {
         let mut index = 0;
         for (key, mut tag) in (0..=u8::MAX).zip(computed) {
             let mut equal = Choice::from(0);
-            for entry in self.tags.iter().take(self.tag_count) {
+            for entry in &self.tags {
                 equal |= is_equal(entry, &tag);
             }
             index.conditional_assign(&key, equal & !found);
@@ -112,10 +112,7 @@ impl ParsedHeaders {
                 self.add(Entry::parse(entry), &mut count, &mut error)?;
             }
         }
-        match self.tag_count {
-            0 => Err(error),
-            _ => Ok(()),
-        }
+        if self.tags.is_empty() { Err(error) } else { Ok(()) }
     }
 
     /// Takes in an entry. `error` is what a header without a valid entry fails with.
@@ -131,10 +128,7 @@ impl ParsedHeaders {
         *count += 1;
         match entry {
             Entry::Tag(tag) => {
-                if let Some(slot) = self.tags.get_mut(self.tag_count) {
-                    *slot = tag;
-                    self.tag_count += 1;
-                }
+                self.tags.try_push(tag).map_err(|_| VerifyError::TooManySignatures)?;
             }
             Entry::Malformed => *error = VerifyError::SignatureMalformed,
             Entry::OtherScheme if *error == VerifyError::SignatureMissing => {
@@ -150,9 +144,10 @@ impl ParsedHeaders {
 fn is_equal(left: &Tag, right: &Tag) -> Choice {
     let ((left, _), (right, _)) = (left.as_chunks::<8>(), right.as_chunks::<8>());
     let words = left.iter().zip(right);
-    words.fold(Choice::from(1), |equal, (left, right)| {
-        equal & u64::from_ne_bytes(*left).ct_eq(&u64::from_ne_bytes(*right))
-    })
+    let differences = words.fold(0, |differences, (left, right)| {
+        differences | (u64::from_ne_bytes(*left) ^ u64::from_ne_bytes(*right))
+    });
+    differences.ct_eq(&0)
 }
 
 enum Entry {

@@ -2,10 +2,11 @@
 
 use core::fmt::{self, Write};
 
-use crate::array_string::ArrayString;
+use arrayvec::ArrayString;
+
 use crate::header::{self, SCHEME_PREFIX};
 use crate::key::{Fingerprint, KeySet};
-use crate::mac::MacSet;
+use crate::mac::{MacSet, hex};
 
 /// The number of digits of the largest `u64`.
 const TIMESTAMP_LEN: usize = 20;
@@ -95,7 +96,7 @@ impl StreamSigner {
                 signature.push_str(",");
             }
             signature.push_str(SCHEME_PREFIX);
-            tag.iter().for_each(|byte| signature.push_hex(*byte));
+            signature.push_str(&hex::<64>(&tag));
         }
         SignatureHeaders { timestamp: self.timestamp, signature, fingerprint: self.fingerprint }
     }
