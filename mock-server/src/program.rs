@@ -363,7 +363,6 @@ impl RequestLogger {
         Self { last: 0, generation: service.generation(), format }
     }
 
-    /// Logs the requests since the last call.
     fn write(&mut self, service: &Service, log: Log) {
         let generation = service.generation();
         if generation != self.generation {

@@ -32,7 +32,6 @@ pub(crate) struct Simulator {
 }
 
 impl Simulator {
-    /// Creates a newly started service.
     pub(crate) fn new(settings: Settings) -> Self {
         let state = State::initial(&settings);
         Self { settings, state, generation: 0 }
@@ -55,7 +54,6 @@ impl Simulator {
         advance(&mut self.state, now);
     }
 
-    /// Returns the time of the next scheduled event.
     pub(crate) fn next_due(&self) -> Option<Time> {
         let next = [self.state.timers.next(), self.state.top_ups.next_expiry()];
         next.into_iter().flatten().min()
@@ -69,7 +67,6 @@ impl Simulator {
         next.map(|(at, _)| *at)
     }
 
-    /// Returns the current service time.
     pub(crate) fn now(&self) -> Time {
         self.state.now
     }
@@ -110,7 +107,6 @@ impl Simulator {
         Snapshot::of(&self.state)
     }
 
-    /// Returns the base URLs of the hosts.
     pub(crate) fn hosts(&self) -> &Hosts {
         &self.settings.hosts
     }

@@ -50,7 +50,6 @@ pub(super) fn advice(request: &Value) -> Markup {
     }
 }
 
-/// Renders the fields that an error names.
 fn field_errors(error: &Value) -> Markup {
     let errors = items(error, "/details/errors");
     html! {

@@ -14,7 +14,6 @@ use crate::service::Service;
 const SPANS: [(&str, u32); 6] =
     [("1 s", 1), ("10 s", 10), ("1 min", 60), ("10 min", 600), ("1 h", 3_600), ("1 day", 86_400)];
 
-/// `GET /dashboard/clock`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let clock = service.read(control::clock_view);
     let is_manual = text(&clock, "/mode") == "manual";

@@ -47,7 +47,6 @@ impl<'r> SentRequest<'r> {
         }
     }
 
-    /// Returns the languages with the code of each.
     pub(super) fn codes(&self) -> [(&'static str, String); 3] {
         [("curl", self.curl()), ("Python", self.python()), ("JavaScript", self.javascript())]
     }

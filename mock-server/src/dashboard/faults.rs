@@ -36,7 +36,6 @@ const KINDS: [(&str, &str); 15] = [
 /// The maximum number of requests that were hit, on the page.
 const MAX_HIT: usize = 20;
 
-/// `GET /dashboard/faults`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let faults = service.read(|state| json!(state.simulator.state.fault_rules.all()));
     let faults = faults.as_array().map_or(&[][..], Vec::as_slice);

@@ -26,7 +26,6 @@ assets! {
     "worker.js"
 }
 
-/// `GET /dashboard/assets/{name}`.
 pub(super) async fn asset(Path(name): Path<String>) -> Response {
     let Some((_, content)) = ASSETS.iter().find(|(known, _)| *known == name) else {
         return not_found();
@@ -74,7 +73,7 @@ pub(super) async fn thumbnail(
 
 async fn rendered(spec: Option<Spec>, method: Method, headers: HeaderMap) -> Response {
     let Some(spec) = spec else { return not_found() };
-    let render = move || serve(&spec, &method, &headers).map(Body::from);
+    let render = move || serve(&spec, &spec.etag(), &method, &headers).map(Body::from);
     match tokio::task::spawn_blocking(render).await {
         Ok(response) => response.into_response(),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "cannot render the file\n").into_response(),

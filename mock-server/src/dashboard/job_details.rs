@@ -35,10 +35,18 @@ pub(super) fn details(service: &Service, id: &str) -> Markup {
         p.summary { (status(text(&item, "/status"))) " " span.mono { (id_of(&item)) } }
         (error(&item))
         @if let Some(timeline) = timeline { (timeline) }
-        (artifacts(&item))
+        @let artifacts = artifacts_of(&item);
+        @if !artifacts.is_empty() {
+            section.artifacts aria-labelledby="artifacts-title" {
+                h3 #artifacts-title { "Files" }
+                @for artifact in artifacts { (artifact_of(artifact)) }
+            }
+        }
         (properties(&item))
         (controls(&item))
-        (output(&item))
+        @if let Some(output) = at(&item, "/output") {
+            section { h3 { "Output" } (body("Output", &output.to_string())) }
+        }
         (events(&item))
     }
 }
@@ -79,18 +87,6 @@ fn cause(item: &Value) -> Markup {
 /// Returns the link to the request that submitted a job or run.
 fn submit_of(item: &Value) -> String {
     link(View::Requests.path(), &[("q", text(item, "/request_id"))])
-}
-
-fn artifacts(item: &Value) -> Markup {
-    let artifacts = artifacts_of(item);
-    html! {
-        @if !artifacts.is_empty() {
-            section.artifacts aria-labelledby="artifacts-title" {
-                h3 #artifacts-title { "Files" }
-                @for artifact in artifacts { (artifact_of(artifact)) }
-            }
-        }
-    }
 }
 
 fn artifact_of(artifact: &Value) -> Markup {
@@ -174,14 +170,6 @@ fn controls(item: &Value) -> Markup {
         }
         @if at(item, "/webhook_delivery").is_some() {
             (action(&format!("POST /deliveries/{id}"), "Redeliver the webhook", "The webhook is sent again."))
-        }
-    }
-}
-
-fn output(item: &Value) -> Markup {
-    html! {
-        @if let Some(output) = at(item, "/output") {
-            section { h3 { "Output" } (body("Output", &output.to_string())) }
         }
     }
 }

@@ -42,7 +42,6 @@ pub(super) async fn view(
     page(&service, View::Jobs, id.as_deref().unwrap_or_default(), &columns(&list, details))
 }
 
-/// Returns whether the selection `show` includes a job or run.
 fn includes(show: &str, status: &str, is_terminal: bool) -> bool {
     match show {
         "active" => !is_terminal,

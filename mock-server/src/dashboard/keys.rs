@@ -14,7 +14,6 @@ use crate::service::Service;
 /// The plans, smallest first.
 const PLANS: [&str; 5] = ["free", "pro", "startup", "scale", "enterprise"];
 
-/// `GET /dashboard/keys`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let (keys, workspaces) =
         service.read(|state| (state.simulator.keys(), state.simulator.workspaces()));

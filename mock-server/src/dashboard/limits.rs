@@ -10,7 +10,6 @@ use super::values::{count, first_text, text};
 use super::view::View;
 use crate::service::Service;
 
-/// `GET /dashboard/limits`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let (limits, workspaces) =
         service.read(|state| (state.simulator.limits(), state.simulator.workspaces()));

@@ -25,7 +25,6 @@ pub(super) struct WorkspaceSelection {
     workspace: Option<String>,
 }
 
-/// `GET /dashboard/money`.
 pub(super) async fn view(
     State(service): State<Service>,
     Query(selection): Query<WorkspaceSelection>,

@@ -24,7 +24,6 @@ const SHORTCUTS: [(&str, &str); 9] = [
     ("?", "Show the shortcuts"),
 ];
 
-/// Returns a complete page.
 pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup) -> Markup {
     let (_, name) = view.named();
     let (clock, faults, totals) = service.read(|state| {
@@ -164,7 +163,6 @@ pub(super) fn columns(list: &Markup, details: Option<(&str, &str, Markup)>) -> M
     }
 }
 
-/// Renders the page for unknown paths.
 pub(super) async fn not_found(State(service): State<Service>) -> (StatusCode, Markup) {
     let content = html! { p { "No page has this address. The navigation lists all views." } };
     (StatusCode::NOT_FOUND, page(&service, View::Requests, "Not found", &content))

@@ -112,7 +112,6 @@ fn code_id(language: &str) -> String {
     format!("code-{}", language.to_lowercase())
 }
 
-/// Renders what can be done with the request.
 fn actions(stored: &StoredRequest, seq: u64, codes: &[(&str, String)]) -> Markup {
     let path = format!("{}/{seq}/replay", View::Requests.path());
     html! {

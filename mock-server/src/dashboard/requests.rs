@@ -66,7 +66,6 @@ pub(super) async fn replay(State(service): State<Service>, Path(seq): Path<u64>)
     json!({"seq": seq}).to_string().into_response()
 }
 
-/// Returns whether the selection `show` includes a request.
 fn includes(show: &str, request: &LoggedRequest) -> bool {
     match show {
         "errors" => request.status.is_none_or(|status| status >= 400) || request.fault.is_some(),

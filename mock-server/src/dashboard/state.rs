@@ -8,7 +8,6 @@ use super::parts::{problem, prose};
 use super::view::View;
 use crate::service::Service;
 
-/// `GET /dashboard/state`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let content = html! {
         p {

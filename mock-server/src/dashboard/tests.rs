@@ -26,15 +26,18 @@ impl DashboardMock {
         Self { service, dashboard }
     }
 
-    async fn submit(&self, body: Value) -> Value {
-        let request = Request::post("/v1/image-router/generate")
-            .header("authorization", "Bearer svc_open_demo")
-            .header("content-type", "application/json")
-            .body(Bytes::from(body.to_string()))
-            .unwrap();
-        let call = HostRequest { host: Host::Open, peer: [127, 0, 0, 1].into(), request };
+    async fn call(&self, host: Host, method: &str, path: &str, body: &str) -> Value {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("authorization", "Bearer svc_open_demo");
+        let request = request.header("content-type", "application/json");
+        let request = request.body(Bytes::copy_from_slice(body.as_bytes())).unwrap();
+        let call = HostRequest { host, peer: [127, 0, 0, 1].into(), request };
         let reply = self.service.call(call).await;
         serde_json::from_slice(reply.response.body()).unwrap()
+    }
+
+    async fn submit(&self, body: Value) -> Value {
+        self.call(Host::Open, "POST", "/v1/image-router/generate", &body.to_string()).await
     }
 
     async fn image(&self, prompt: &str) -> Value {
@@ -42,14 +45,7 @@ impl DashboardMock {
     }
 
     async fn control(&self, method: &str, path: &str, body: &str) -> Value {
-        let request = Request::builder().method(method).uri(path);
-        let call = HostRequest {
-            host: Host::Control,
-            peer: [127, 0, 0, 1].into(),
-            request: request.body(Bytes::copy_from_slice(body.as_bytes())).unwrap(),
-        };
-        let reply = self.service.call(call).await;
-        serde_json::from_slice(reply.response.body()).unwrap()
+        self.call(Host::Control, method, path, body).await
     }
 
     async fn response(&self, path: &str) -> Response<Body> {

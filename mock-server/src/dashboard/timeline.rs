@@ -30,6 +30,7 @@ pub(super) struct TimelineChart {
     /// The end of the last phase.
     end: Time,
     is_endless: bool,
+    now: Time,
 }
 
 /// A span in one state.
@@ -47,7 +48,6 @@ struct Step {
     class: &'static str,
     name: String,
     details: String,
-    is_planned: bool,
 }
 
 impl TimelineChart {
@@ -79,10 +79,8 @@ impl TimelineChart {
             .zip(ends)
             .map(|((_, class, from), to)| Phase { class, from: *from, to })
             .collect();
-        let mut steps: Vec<_> = states
-            .iter()
-            .map(|(name, class, at)| Step::new(*at, class, *name, "", *at > until))
-            .collect();
+        let mut steps: Vec<_> =
+            states.iter().map(|(name, class, at)| Step::new(*at, class, *name, "")).collect();
         if is_terminal {
             let class = match status {
                 "completed" => "good",
@@ -92,9 +90,9 @@ impl TimelineChart {
             if let Some(last) = phases.last_mut() {
                 last.class = class;
             }
-            steps.push(Step::new(updated, class, capitalized(status), "", false));
+            steps.push(Step::new(updated, class, capitalized(status), ""));
         } else if let Some(at) = planned_end {
-            steps.push(Step::new(at, "end", "Ends", "", true));
+            steps.push(Step::new(at, "end", "Ends", ""));
         }
         steps.extend(charges(simulator, item, created));
         let attempts = simulator.state.delivery_log.newest_first();
@@ -102,11 +100,11 @@ impl TimelineChart {
         let attempts = attempts.filter(|attempt| attempt.subject_id.as_deref() == Some(id));
         steps.extend(attempts.map(Step::of_attempt));
         if let Some(at) = parse("/webhook_delivery/next_attempt_at") {
-            steps.push(Step::new(at, "webhook", "Webhook", "next attempt", true));
+            steps.push(Step::new(at, "webhook", "Webhook", "next attempt"));
         }
         steps.sort_by_key(|step| step.at);
         let is_endless = planned_end.is_none() && !is_terminal;
-        Some(Self { phases, steps, created, until, end, is_endless })
+        Some(Self { phases, steps, created, until, end, is_endless, now })
     }
 
     /// Returns the place of a time up to the end in the drawing.
@@ -140,9 +138,8 @@ impl Step {
         class: &'static str,
         name: impl Into<String>,
         details: impl Into<String>,
-        is_planned: bool,
     ) -> Self {
-        Self { at, class, name: name.into(), details: details.into(), is_planned }
+        Self { at, class, name: name.into(), details: details.into() }
     }
 
     fn of_entry(entry: &LedgerEntry) -> Self {
@@ -152,7 +149,7 @@ impl Step {
             EntryKind::Refund => "Refunded",
             EntryKind::TopUp => "Paid in",
         };
-        Self::new(entry.created_at, "charge", name, format!("{} USD", entry.amount), false)
+        Self::new(entry.created_at, "charge", name, format!("{} USD", entry.amount))
     }
 
     fn of_attempt(attempt: &Arc<DeliveryRecord>) -> Self {
@@ -160,7 +157,7 @@ impl Step {
         let class = if is_delivered { "webhook good" } else { "webhook bad" };
         let error = attempt.error.as_deref().unwrap_or_default();
         let status = attempt.status.map(|status| status.to_string()).unwrap_or_default();
-        Self::new(attempt.at, class, "Webhook", format!("{status} {error}").trim(), false)
+        Self::new(attempt.at, class, "Webhook", format!("{status} {error}").trim())
     }
 }
 
@@ -188,17 +185,17 @@ impl Render for TimelineChart {
                             class if class.starts_with("webhook") => (2, 9),
                             _ => (6, 16),
                         };
-                        rect class={ "mark " (step.class) @if step.is_planned { " planned" } } x=(x - 3.0) y=(y) width="6" height=(height) {}
+                        rect class={ "mark " (step.class) @if step.at > self.now { " planned" } } x=(x - 3.0) y=(y) width="6" height=(height) {}
                     }
                 }
                 ol {
                     @for step in &self.steps {
-                        li class={ (step.class) @if step.is_planned { " planned" } } {
+                        li class={ (step.class) @if step.at > self.now { " planned" } } {
                             (time(&step.at.to_string())) " "
                             span.muted { "+" (format!("{:.1}", step.at.since(self.created).as_secs_f64())) " s" } " "
                             strong { (step.name) }
                             @if !step.details.is_empty() { " " (step.details) }
-                            @if step.is_planned { span.muted { " planned" } }
+                            @if step.at > self.now { span.muted { " planned" } }
                         }
                     }
                     @if self.is_endless { li.planned { strong { "Never ends" } span.muted { " as its prompt says" } } }

@@ -32,7 +32,6 @@ pub(super) fn is_true(value: &Value, path: &str) -> bool {
     at(value, path).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// Returns the items of the list at a path.
 pub(super) fn items<'v>(value: &'v Value, path: &str) -> &'v [Value] {
     at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -45,7 +44,6 @@ pub(super) fn fields(value: &Value, path: &str) -> Vec<(String, String)> {
     fields.map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
-/// Returns the id of a job or run.
 pub(super) fn id_of(item: &Value) -> &str {
     first_text(item, &["/run_id", "/id"])
 }
@@ -58,12 +56,10 @@ pub(super) fn kind_of(item: &Value) -> (String, &str) {
     }
 }
 
-/// Returns whether a job or run has ended.
 pub(super) fn is_terminal(item: &Value) -> bool {
     !["queued", "processing", "running"].contains(&text(item, "/status"))
 }
 
-/// Returns the files of a job or run.
 pub(super) fn artifacts_of(item: &Value) -> &[Value] {
     match items(item, "/result/artifacts") {
         [] => items(item, "/artifacts"),
@@ -81,7 +77,6 @@ pub(super) fn amount_at(item: &Value, path: &str) -> Option<Usd> {
     at(item, path)?.as_i64().map(Usd::from_micros)
 }
 
-/// Returns what a run has spent so far.
 pub(super) fn spent(item: &Value) -> Option<Usd> {
     amount_at(item, "/usage/billable_amount_usd_micros")
 }

@@ -30,7 +30,6 @@ impl View {
         (Self::State, "/dashboard/state", "State"),
     ];
 
-    /// Returns the path and the name.
     pub(super) fn named(self) -> (&'static str, &'static str) {
         let found = Self::ALL.iter().find(|(view, ..)| *view == self);
         found.map_or(("/", ""), |(_, path, name)| (path, name))

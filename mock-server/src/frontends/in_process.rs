@@ -11,8 +11,9 @@ use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use svc_sdk::transport::{Body as ResponseBody, ResponseFuture, Transport, TransportError};
+use tokio::sync::mpsc;
 
-use super::stall::Stall;
+use super::stall::stall;
 use crate::addresses::Addresses;
 use crate::clock::TimeSource;
 use crate::engine::{Delivery, DeliveryOutcome, Host, HostRequest, Reply, Transmission};
@@ -145,19 +146,15 @@ fn to_response(
         response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| length.into());
     }
     Ok(response.map(|mut bytes| {
-        let is_truncated = transmission == Transmission::Truncate && length > 0;
+        let is_truncated = transmission == Transmission::Truncate && length > 0 && !is_head;
+        let is_stalled = transmission == Transmission::Stall && length > 0 && !is_head;
         if is_head {
             bytes.clear();
         } else if is_truncated {
             bytes.truncate(length / 2);
         }
-        let is_stalled = transmission == Transmission::Stall && !bytes.is_empty();
-        ChunkedBody {
-            stall: is_stalled.then(|| Stall::new(&mut bytes, delay)),
-            bytes,
-            is_truncated: is_truncated && !is_head,
-        }
-        .boxed_unsync()
+        let rest = is_stalled.then(|| stall(&mut bytes, delay));
+        ChunkedBody { bytes, rest, is_truncated }.boxed_unsync()
     }))
 }
 
@@ -168,8 +165,9 @@ fn connection_closed() -> TransportError {
 /// A body that is sent in chunks and can end with an error.
 struct ChunkedBody {
     bytes: Bytes,
+    /// What follows after the bytes.
+    rest: Option<mpsc::Receiver<Bytes>>,
     is_truncated: bool,
-    stall: Option<Stall>,
 }
 
 impl Body for ChunkedBody {
@@ -181,33 +179,26 @@ impl Body for ChunkedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
         if self.bytes.is_empty()
-            && let Some(stall) = &mut self.stall
+            && let Some(rest) = &mut self.rest
         {
-            self.bytes = ready!(stall.poll_rest(context));
-            self.stall = None;
+            self.bytes = ready!(rest.poll_recv(context)).unwrap_or_default();
+            self.rest = None;
         }
         let next = self.bytes.len().min(MAX_CHUNK_BYTES);
         Poll::Ready(match next {
-            0 if self.is_truncated => {
-                self.is_truncated = false;
-                Some(Err(connection_closed()))
-            }
-            0 => None,
+            0 => std::mem::take(&mut self.is_truncated).then(|| Err(connection_closed())),
             _ => Some(Ok(Frame::data(self.bytes.split_to(next)))),
         })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty() && !self.is_truncated && self.stall.is_none()
+        self.bytes.is_empty() && !self.is_truncated && self.rest.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.is_truncated {
+        match self.is_truncated || self.rest.is_some() {
             true => SizeHint::default(),
-            false => {
-                let rest = self.stall.as_ref().map_or(0, Stall::rest_len);
-                SizeHint::with_exact((self.bytes.len() + rest) as u64)
-            }
+            false => SizeHint::with_exact(self.bytes.len() as u64),
         }
     }
 }

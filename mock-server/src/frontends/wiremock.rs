@@ -6,12 +6,12 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt, mem};
+use std::{fmt, io, mem};
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use wiremock::matchers::any;
-use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
@@ -148,12 +148,18 @@ async fn server() -> MockServer {
 async fn mount(state: ServerState, server: &MockServer) {
     const LAST: u8 = u8::MAX;
     let state = Arc::new(state);
-    Mock::given(CloseMatcher(Arc::clone(&state)))
-        .respond_with_err(|_: &Request| Closed)
+    let first = Arc::clone(&state);
+    Mock::given(move |request: &Request| first.closes(request))
+        .respond_with_err(|_: &Request| io::Error::from(io::ErrorKind::ConnectionAborted))
         .with_priority(LAST)
         .mount(server)
         .await;
-    Mock::given(any()).respond_with(ReplyResponder(state)).with_priority(LAST).mount(server).await;
+    let response = move |_: &Request| match state.replace_reply(None) {
+        Some(reply) => to_response_template(reply),
+        // The reply is missing only after a panic in the service.
+        None => ResponseTemplate::new(500),
+    };
+    Mock::given(any()).respond_with(response).with_priority(LAST).mount(server).await;
 }
 
 /// The state that the two mocks of a server share.
@@ -168,45 +174,17 @@ impl ServerState {
         let mut stored = self.reply.lock().unwrap_or_else(PoisonError::into_inner);
         mem::replace(&mut *stored, reply)
     }
-}
 
-struct CloseMatcher(Arc<ServerState>);
-
-impl Match for CloseMatcher {
-    fn matches(&self, request: &Request) -> bool {
-        let Self(state) = self;
+    /// Passes a request to the service, and returns whether its connection is closed.
+    fn closes(&self, request: &Request) -> bool {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let call = HostRequest { host: state.host, peer, request: to_http_request(request) };
-        let reply = state.service.predict(&call);
+        let call = HostRequest { host: self.host, peer, request: to_http_request(request) };
+        let reply = self.service.predict(&call);
         let closes = reply.transmission == Transmission::Close;
-        state.replace_reply((!closes).then_some(reply));
+        self.replace_reply((!closes).then_some(reply));
         closes
     }
 }
-
-struct ReplyResponder(Arc<ServerState>);
-
-impl Respond for ReplyResponder {
-    fn respond(&self, _: &Request) -> ResponseTemplate {
-        match self.0.replace_reply(None) {
-            Some(reply) => to_response_template(reply),
-            // The reply is missing only after a panic in the service.
-            None => ResponseTemplate::new(500),
-        }
-    }
-}
-
-/// The error that makes wiremock close a connection.
-#[derive(Debug)]
-struct Closed;
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("connection closed by a fault")
-    }
-}
-
-impl std::error::Error for Closed {}
 
 fn to_http_request(request: &Request) -> http::Request<Bytes> {
     let url = &request.url;

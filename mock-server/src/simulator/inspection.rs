@@ -54,7 +54,6 @@ impl Simulator {
         runs.map(|run| self.inspect_run(run)).collect()
     }
 
-    /// Returns all keys, with their secrets.
     pub(crate) fn keys(&self) -> Vec<Value> {
         let keys = self.state.keys.with_secrets();
         keys.map(|(secret, key)| {
@@ -105,7 +104,6 @@ impl Simulator {
         keys.chain(addresses).collect()
     }
 
-    /// Returns all top-ups with their workspaces.
     pub(crate) fn top_ups(&self) -> Vec<Value> {
         let top_ups = self.state.top_ups.all();
         top_ups

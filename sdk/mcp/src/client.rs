@@ -196,7 +196,6 @@ impl McpClient {
         Ok(Some(key))
     }
 
-    /// Returns whether a tool accepts an idempotency key.
     pub(crate) async fn accepts_key(&self, tool: &str) -> Result<bool, McpError> {
         self.has_tool(tool, |tool| tool.has_argument(KEY_ARGUMENT)).await
     }
@@ -215,7 +214,6 @@ impl McpClient {
     }
 }
 
-/// Returns the arguments of a call as an object.
 pub(crate) fn into_object(arguments: Value) -> Result<Map<String, Value>, McpError> {
     match arguments {
         Value::Object(arguments) => Ok(arguments),

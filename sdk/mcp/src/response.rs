@@ -7,7 +7,6 @@ use rmcp::model::{
 };
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use svc_sdk::contract::ErrorCategory;
@@ -91,26 +90,25 @@ fn reply_to(message: &Value, replies: Vec<Value>) -> Option<Value> {
 
 /// Checks that the result in a reply has the shape of the results of the message's method.
 fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'static str> {
-    fn check<T: DeserializeOwned>(
-        result: &Value,
-        reason: &'static str,
-    ) -> std::result::Result<(), &'static str> {
-        T::deserialize(result).map(drop).map_err(|_| reason)
-    }
-
     if reply.get("error").is_some() {
         return Ok(());
     }
     let result = reply.get("result").unwrap_or(&Value::Null);
-    match message.get("method").and_then(Value::as_str) {
+    let (is_valid, reason) = match message.get("method").and_then(Value::as_str) {
         // A result of another type than `complete` is one that `rmcp` replies to.
         Some("tools/call") if result.get("resultType").is_none_or(|it| it == "complete") => {
-            check::<CallToolResult>(result, "not the result of a tool, which has `content`")
+            let reason = "not the result of a tool, which has `content`";
+            (CallToolResult::deserialize(result).is_ok(), reason)
         }
-        Some("tools/list") => check::<ListToolsResult>(result, "not a list of `tools`"),
-        Some("initialize") => check::<InitializeResult>(result, "not the result of `initialize`"),
-        _ => Ok(()),
-    }
+        Some("tools/list") => {
+            (ListToolsResult::deserialize(result).is_ok(), "not a list of `tools`")
+        }
+        Some("initialize") => {
+            (InitializeResult::deserialize(result).is_ok(), "not the result of `initialize`")
+        }
+        _ => return Ok(()),
+    };
+    if is_valid { Ok(()) } else { Err(reason) }
 }
 
 /// Returns the reply of a tool or an endpoint that rejected a call, or the error if it does not say so.

@@ -39,7 +39,15 @@ impl McpClient {
     /// # }
     /// ```
     pub fn submit(&self, tool: &str, arguments: Value) -> ToolCall<'_> {
-        ToolCall::new(self, tool, arguments)
+        ToolCall {
+            client: self,
+            tool: tool.to_owned(),
+            arguments,
+            journal: self.channel.journal().cloned(),
+            submission_id: None,
+            reuse: Reuse::default(),
+            notes: Map::new(),
+        }
     }
 }
 
@@ -58,19 +66,7 @@ pub struct ToolCall<'a> {
     notes: Map<String, Value>,
 }
 
-impl<'a> ToolCall<'a> {
-    pub(crate) fn new(client: &'a McpClient, tool: &str, arguments: Value) -> Self {
-        Self {
-            client,
-            tool: tool.to_owned(),
-            arguments,
-            journal: client.channel.journal().cloned(),
-            submission_id: None,
-            reuse: Reuse::default(),
-            notes: Map::new(),
-        }
-    }
-
+impl ToolCall<'_> {
     /// Sets the journal, in place of the client's.
     pub fn journal(mut self, journal: &Journal) -> Self {
         self.journal = Some(journal.clone());

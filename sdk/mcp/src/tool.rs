@@ -94,7 +94,6 @@ impl ToolCache {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(tools);
     }
 
-    /// Returns `true` if the tool is known to be read-only.
     pub(crate) fn is_read_only(&self, name: &str) -> bool {
         self.get().is_some_and(|tools| tools.iter().any(|tool| tool.name == name && tool.read_only))
     }

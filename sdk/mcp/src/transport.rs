@@ -112,21 +112,20 @@ impl McpTransport {
         sent: svc_sdk::Result<StreamableHttpPostResponse>,
         intent: &MessageIntent,
     ) -> svc_sdk::Result<StreamableHttpPostResponse> {
-        match sent {
-            Ok(StreamableHttpPostResponse::Json(received, session_id)) => {
-                let reply = serde_json::to_value(&received).unwrap_or_default();
-                let tool = message.pointer("/params/name").and_then(Value::as_str);
-                let structured = reply.pointer("/result/structuredContent");
-                // Without an id, the call can be sent again if the tool recognizes keys.
-                if let Some(receipt) =
-                    structured.and_then(|it| receipt_in(tool.unwrap_or_default(), it))
-                {
-                    self.channel.accepted(intent, receipt).await;
-                }
-                Ok(StreamableHttpPostResponse::Json(received, session_id))
+        if let Ok(StreamableHttpPostResponse::Json(received, _)) = &sent {
+            let reply = serde_json::to_value(received).unwrap_or_default();
+            let tool = message.pointer("/params/name").and_then(Value::as_str);
+            let structured = reply.pointer("/result/structuredContent");
+            // Without an id, the call can be sent again if the tool recognizes keys.
+            if let Some(receipt) =
+                structured.and_then(|it| receipt_in(tool.unwrap_or_default(), it))
+            {
+                self.channel.accepted(intent, receipt).await;
             }
-            Ok(other) => Ok(other),
+        }
+        match sent {
             Err(error) => Err(intent.failed(error).await),
+            accepted => accepted,
         }
     }
 

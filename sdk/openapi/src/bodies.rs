@@ -83,7 +83,6 @@ impl Bodies {
         self
     }
 
-    /// Makes the request body optional.
     fn optional(mut self) -> Self {
         if let Some(request) = &mut self.request {
             request.required = false;
@@ -169,7 +168,6 @@ fn json_rpc_message(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Returns the bodies of an operation.
 pub(crate) fn of(operation: Operation) -> Bodies {
     use exhaustive::Operation as Op;
 

@@ -14,10 +14,6 @@ const LANGUAGE_TAG: &str = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$";
 
 /// Adds the bounds of the field called `name` to its schema.
 pub(crate) fn set(name: &str, field: &mut Value) {
-    if *field == Value::Bool(true) {
-        // The type says nothing of the value.
-        *field = json!({});
-    }
     let Some(schema) = field.as_object_mut() else { return };
     let bounds = match name {
         "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS_RANGE),
@@ -80,7 +76,6 @@ pub(crate) fn any_object() -> Value {
     json!({"type": "object", "additionalProperties": true})
 }
 
-/// Returns the schema of a webhook's URL.
 pub(crate) fn webhook_url() -> Value {
     let max_length = limits::MAX_WEBHOOK_URL_LENGTH;
     json!({"type": "string", "format": "uri", "pattern": HTTPS, "maxLength": max_length})

@@ -3,6 +3,8 @@
 //! A comment's first paragraph becomes a description. A comment that says "Assumed", or that the
 //! specification does not show something, is the only source of `x-assumed`.
 
+use serde_json::Value;
+
 /// Returns the comment's first paragraph on one line, without links into the crate.
 pub(crate) fn description(comment: &str) -> String {
     let first = comment.trim().split("\n\n").next().unwrap_or_default();
@@ -17,61 +19,38 @@ pub(crate) fn is_assumed(comment: &str) -> bool {
     })
 }
 
-/// Which fields or values of a type are assumed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum AssumedParts {
-    /// The type's comment does not say; the comments of its parts may.
-    Unspecified,
-    /// All parts except these.
-    AllExcept(Vec<String>),
-}
-
-impl AssumedParts {
-    /// Returns whether the type's comment says that this part is assumed.
-    pub(crate) fn includes(&self, name: &str) -> bool {
-        match self {
-            Self::Unspecified => false,
-            Self::AllExcept(names) => !names.iter().any(|it| it == name),
-        }
-    }
-}
-
-/// Returns which fields or values are assumed, according to the comment of their type.
-pub(crate) fn assumed_parts(comment: &str) -> AssumedParts {
+/// Returns the names of the fields or values that are not assumed, if the comment of their type says that
+/// all others are. The comments of the parts say so as well.
+pub(crate) fn assumed_except(comment: &str) -> Option<Vec<String>> {
+    let plurals = ["fields", "shapes", "all are", "others are", "these are"];
     let about_parts = sentences(comment).find(|sentence| {
-        let plurals = ["fields", "shapes", "all are", "others are", "these are"];
         sentence == "assumed"
             || sentence.contains("assumed") && plurals.iter().any(|words| sentence.contains(words))
-    });
-    match about_parts {
-        None => AssumedParts::Unspecified,
-        Some(sentence) => {
-            let names = sentence.split('`').skip(1).step_by(2).map(str::to_owned);
-            AssumedParts::AllExcept(names.collect())
-        }
+    })?;
+    Some(about_parts.split('`').skip(1).step_by(2).map(str::to_owned).collect())
+}
+
+/// Returns whether a field or value is assumed, which is not among `exceptions` or has a comment that says so.
+pub(crate) fn is_part_assumed(exceptions: Option<&[String]>, name: &str, comment: &str) -> bool {
+    exceptions.is_some_and(|names| names.iter().all(|it| it != name)) || is_assumed(comment)
+}
+
+/// Marks a part of the document that the specification does not show.
+pub(crate) fn mark_assumed(part: &mut Value) {
+    if let Some(fields) = part.as_object_mut() {
+        fields.insert("x-assumed".to_owned(), true.into());
     }
 }
 
 /// Replaces ``[`Mode`](super::Mode)`` with `` `Mode` ``.
 fn strip_links(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("[`") {
-        plain.push_str(before);
-        let Some((name, after)) = after.split_once("`]") else {
-            plain.push_str("[`");
-            rest = after;
-            continue;
-        };
-        plain.push('`');
-        plain.push_str(name);
-        plain.push('`');
-        rest = match after.strip_prefix('(').and_then(|it| it.split_once(')')) {
-            Some((_, after)) => after,
-            None => after,
-        };
+    let mut links = text.split("[`");
+    let mut plain = links.next().unwrap_or_default().to_owned();
+    for link in links {
+        let (name, after) = link.split_once("`]").unwrap_or((link, ""));
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
+        plain += &format!("`{name}`{}", target.map_or(after, |(_, after)| after));
     }
-    plain.push_str(rest);
     plain
 }
 
@@ -115,20 +94,22 @@ mod tests {
     }
 
     #[test]
-    fn assumed_parts_reads_the_comment_of_a_type() {
-        let except = |names: &[&str]| {
-            AssumedParts::AllExcept(names.iter().map(|name| (*name).to_owned()).collect())
-        };
-        let rows = [
-            ("A price. Its fields are assumed.", except(&[])),
-            ("An avatar. Its fields but `avatar_handle` are assumed.", except(&["avatar_handle"])),
-            ("It shows no field: all\nare assumed.", except(&[])),
-            ("The body of `POST /v1/x`. Assumed.", except(&[])),
-            ("`a` and `b` are named; the others are assumed.", except(&["a", "b"])),
-            ("What is assumed is kept in `extra`.", AssumedParts::Unspecified),
+    fn assumed_except_reads_the_comment_of_a_type() {
+        let rows: [(_, Option<&[&str]>); 6] = [
+            ("A price. Its fields are assumed.", Some(&[])),
+            ("An avatar. Its fields but `avatar_handle` are assumed.", Some(&["avatar_handle"])),
+            ("It shows no field: all\nare assumed.", Some(&[])),
+            ("The body of `POST /v1/x`. Assumed.", Some(&[])),
+            ("`a` and `b` are named; the others are assumed.", Some(&["a", "b"])),
+            ("What is assumed is kept in `extra`.", None),
         ];
         for (comment, expected) in rows {
-            assert_eq!(assumed_parts(comment), expected, "{comment}");
+            let names = assumed_except(comment);
+            assert_eq!(
+                names,
+                expected.map(|it| it.iter().map(ToString::to_string).collect()),
+                "{comment}"
+            );
         }
     }
 }

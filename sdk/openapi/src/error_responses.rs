@@ -52,7 +52,6 @@ impl ErrorResponses {
             .collect()
     }
 
-    /// Returns the schema and the response components.
     pub(crate) fn into_components(self) -> (Map<String, Value>, Map<String, Value>) {
         (self.schemas, self.responses)
     }
@@ -75,16 +74,13 @@ impl ErrorResponses {
     }
 
     fn response(&self, status: u16, codes: &[&str], schema: &str) -> Value {
-        let lines: Vec<String> =
-            codes.iter().map(|code| format!("- `{code}`: {}", self.description(code))).collect();
-        let examples: Map<String, Value> = codes
-            .iter()
-            .map(|code| ((*code).to_owned(), json!({"value": self.example(code)})))
-            .collect();
+        let lines = codes.iter().map(|code| format!("- `{code}`: {}", self.description(code)));
+        let lines: Vec<String> = lines.collect();
+        let examples = codes.iter().map(|code| (*code, json!({"value": self.example(code)})));
+        let examples: BTreeMap<_, _> = examples.collect();
         let mut headers = headers::common();
-        if let (Some(fields), 429 | 503) = (headers.as_object_mut(), status) {
-            let name = "retry-after";
-            fields.insert(name.to_owned(), headers::reference(name));
+        if matches!(status, 429 | 503) {
+            headers.insert("retry-after", headers::reference("retry-after"));
         }
         let mut response = json!({
             "description": lines.join("\n"),
@@ -96,9 +92,8 @@ impl ErrorResponses {
                 },
             },
         });
-        let all_assumed = codes.iter().all(|code| doc_comments::is_assumed(self.comment(code)));
-        if let (true, Some(fields)) = (all_assumed, response.as_object_mut()) {
-            fields.insert("x-assumed".to_owned(), true.into());
+        if codes.iter().all(|code| doc_comments::is_assumed(self.comment(code))) {
+            doc_comments::mark_assumed(&mut response);
         }
         response
     }
@@ -127,7 +122,6 @@ impl ErrorResponses {
     }
 }
 
-/// Returns the schema of an error envelope with one of these codes.
 fn envelope(codes: &[&str]) -> Value {
     json!({
         "type": "object",

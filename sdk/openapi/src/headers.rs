@@ -1,15 +1,15 @@
 //! The headers of responses.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 /// Returns references to the headers that every response has.
-pub(crate) fn common() -> Value {
+pub(crate) fn common() -> BTreeMap<&'static str, Value> {
     let names = ["x-svc-request-id", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"];
-    let headers = names.map(|name| (name.to_owned(), reference(name)));
-    Value::Object(headers.into_iter().collect())
+    names.map(|name| (name, reference(name))).into()
 }
 
-/// Returns a reference to a header component.
 pub(crate) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/headers/{name}")})
 }

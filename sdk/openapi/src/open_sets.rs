@@ -19,14 +19,13 @@ pub(crate) fn known_values<T: JsonSchema>() -> Vec<(String, String)> {
 /// Rewrites the schema of an open set as an `enum`; leaves any other schema as it is.
 pub(crate) fn rewrite(schema: &mut Map<String, Value>) {
     let Some(values) = values(schema) else { return };
-    let comment = schema.get("description").and_then(Value::as_str);
-    let comment = comment.unwrap_or_default();
-    let parts = doc_comments::assumed_parts(comment);
-    let is_assumed = |(name, comment): &(String, String)| {
-        parts.includes(name) || doc_comments::is_assumed(comment)
+    let comment = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let exceptions = doc_comments::assumed_except(comment);
+    let is_assumed = |(name, comment): &&(String, String)| {
+        doc_comments::is_part_assumed(exceptions.as_deref(), name, comment)
     };
     let assumed: Vec<&str> =
-        values.iter().filter(|value| is_assumed(value)).map(|(name, _)| name.as_str()).collect();
+        values.iter().filter(is_assumed).map(|(name, _)| name.as_str()).collect();
     let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
     if assumed.len() == names.len() {
         schema.insert("x-assumed".to_owned(), true.into());

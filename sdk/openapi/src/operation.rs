@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{Auth, Idempotency, Operation, Surface};
 
 use crate::bodies::{Bodies, ResponseBody};
+use crate::doc_comments::mark_assumed;
 use crate::error_responses::ErrorResponses;
 use crate::{Servers, bounds, examples, headers, parameters};
 
@@ -18,7 +19,6 @@ pub(crate) fn path(operation: Operation, servers: &Servers) -> String {
     }
 }
 
-/// Returns the operation object.
 pub(crate) fn describe(
     operation: Operation,
     servers: &Servers,
@@ -203,11 +203,5 @@ fn security(operation: Operation) -> Value {
 fn set_example(content: &mut Value, example: Option<Value>) {
     if let (Some(example), Some(content)) = (example, content.as_object_mut()) {
         content.insert("example".to_owned(), example);
-    }
-}
-
-fn mark_assumed(schema: &mut Value) {
-    if let Some(fields) = schema.as_object_mut() {
-        fields.insert("x-assumed".to_owned(), true.into());
     }
 }

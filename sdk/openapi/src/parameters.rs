@@ -7,7 +7,8 @@ use svc_sdk::contract::limits::{IDEMPOTENCY_KEY_LENGTH_RANGE, PAGE_LIMIT_RANGE};
 use svc_sdk::contract::{Idempotency, JobStatus, Operation, Surface};
 use svc_sdk::types::JobType;
 
-/// Returns the parameters of an operation.
+use crate::doc_comments::mark_assumed;
+
 pub(crate) fn of(operation: Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
     // The server object has the whole URL of the MCP endpoint, so its path has no parameters.
     let placeholders = operation.placeholders().filter(|_| operation.surface() != Surface::Mcp);
@@ -19,7 +20,6 @@ pub(crate) fn of(operation: Operation, generator: &mut SchemaGenerator) -> Vec<V
     parameters
 }
 
-/// Returns whether the operation takes query parameters.
 pub(crate) const fn has_query(operation: Operation) -> bool {
     use Operation as Op;
 
@@ -72,16 +72,8 @@ fn query_parameters(operation: Operation, generator: &mut SchemaGenerator) -> Ve
             query("type", schema::<JobType>(generator), "Lists jobs of this type only."),
         ],
         Operation::ActionsList => vec![
-            assumed_values(
-                "status",
-                &["active", "inactive"],
-                "Lists Actions with this status only.",
-            ),
-            assumed_values(
-                "trigger_type",
-                &["schedule", "api_call"],
-                "Lists Actions with this trigger type only.",
-            ),
+            assumed_values("status", "status", &["active", "inactive"]),
+            assumed_values("trigger_type", "trigger type", &["schedule", "api_call"]),
         ],
         _ => Vec::new(),
     };
@@ -104,16 +96,14 @@ fn query(name: &str, schema: Value, description: &str) -> Value {
     json!({"name": name, "in": "query", "description": description, "schema": schema})
 }
 
-/// Returns a parameter whose values the specification does not list.
-fn assumed_values(name: &str, values: &[&str], description: &str) -> Value {
+/// Returns a filter of Actions whose values the specification does not list.
+fn assumed_values(name: &str, words: &str, values: &[&str]) -> Value {
     let schema = json!({"type": "string", "enum": values, "x-assumed-values": values});
-    query(name, schema, description)
+    query(name, schema, &format!("Lists Actions with this {words} only."))
 }
 
 fn assumed(mut parameter: Value) -> Value {
-    if let Some(fields) = parameter.as_object_mut() {
-        fields.insert("x-assumed".to_owned(), true.into());
-    }
+    mark_assumed(&mut parameter);
     parameter
 }
 

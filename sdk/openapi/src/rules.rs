@@ -106,7 +106,6 @@ fn with_mode_webhook() -> Value {
     json!({"required": ["mode"], "properties": {"mode": {"const": "webhook"}}})
 }
 
-/// Requires exactly one of the fields.
 pub(crate) fn require_one_of<const N: usize>(fields: &mut Map<String, Value>, names: [&str; N]) {
     let choices = names.map(has_field);
     require_all(fields, json!({"oneOf": choices.as_slice()}));
@@ -120,7 +119,6 @@ fn require_all(fields: &mut Map<String, Value>, schema: Value) {
     }
 }
 
-/// Requires a field.
 pub(crate) fn require(fields: &mut Map<String, Value>, name: &str) {
     let required = fields.entry("required").or_insert_with(|| json!([]));
     if let Value::Array(required) = required

@@ -3,18 +3,22 @@
 use std::collections::BTreeSet;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::transform::ReplaceBoolSchemas;
 use serde_json::{Map, Value, json};
 
-use crate::doc_comments::{self, AssumedParts};
-use crate::{assumed_fields, bounds, open_sets, rules};
+use crate::{assumed_fields, bounds, doc_comments, open_sets, rules};
 
 /// The prefix of references to component schemas.
 pub(crate) const COMPONENTS: &str = "#/components/schemas/";
 
-/// Creates a generator that puts types into the components.
+/// Creates a generator that puts types into the components. A schema of any value is empty instead of
+/// `true`, so that client generators can read it.
 pub(crate) fn generator() -> SchemaGenerator {
+    let mut replace_bools = ReplaceBoolSchemas::default();
+    replace_bools.skip_additional_properties = true;
     SchemaSettings::draft2020_12()
         .for_serialize()
+        .with_transform(replace_bools)
         .with(|settings| {
             settings.definitions_path = "/components/schemas".into();
             settings.meta_schema = None;
@@ -35,12 +39,11 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
             refine_response(name, fields);
             add_assumed_fields(name, fields);
         }
-        annotate(fields);
+        annotate(schema);
     }
     set_estimate_input(components);
 }
 
-/// Adds the assumed fields of a component to its schema.
 fn add_assumed_fields(component: &str, schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for (_, name, kind, description) in
@@ -49,8 +52,8 @@ fn add_assumed_fields(component: &str, schema: &mut Map<String, Value>) {
         let mut field = assumed_schema(kind);
         if let Some(field) = field.as_object_mut() {
             field.insert("description".to_owned(), json!(description));
-            field.insert("x-assumed".to_owned(), true.into());
         }
+        doc_comments::mark_assumed(&mut field);
         properties.entry(*name).or_insert(field);
     }
 }
@@ -153,17 +156,8 @@ fn single_field_choices(fields: &Map<String, Value>) -> Option<Map<String, Value
     single.collect()
 }
 
-/// Allows undeclared fields, makes nullable fields optional except for those that are always there, and
-/// writes lists of any values so that client generators can read them: with an empty schema instead of
-/// `true`.
+/// Allows undeclared fields, and makes nullable fields optional except for those that are always there.
 fn refine_response(component: &str, fields: &mut Map<String, Value>) {
-    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
-        for items in properties.values_mut().filter_map(|it| it.get_mut("items")) {
-            if *items == Value::Bool(true) {
-                *items = Value::Object(Map::new());
-            }
-        }
-    }
     let Some(properties) = fields.get("properties").cloned() else { return };
     fields.remove("additionalProperties");
     if let Some(Value::Array(required)) = fields.get_mut("required") {
@@ -226,50 +220,33 @@ fn remove_null(property: &mut Value) {
 }
 
 /// Turns the doc comments of a type and of its fields into descriptions and `x-assumed`.
-fn annotate(fields: &mut Map<String, Value>) {
-    remove_width(fields);
-    let comment = text(fields.get("description"));
-    let parts = doc_comments::assumed_parts(&comment);
-    set_description(fields, &comment);
-    if parts == AssumedParts::AllExcept(Vec::new()) {
-        fields.insert("x-assumed".to_owned(), true.into());
+fn annotate(schema: &mut Value) {
+    let comment = describe(schema);
+    let exceptions = doc_comments::assumed_except(&comment);
+    if exceptions.as_ref().is_some_and(Vec::is_empty) {
+        doc_comments::mark_assumed(schema);
     }
-    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
-        for (name, property) in properties {
-            let Some(property) = property.as_object_mut() else {
-                // The schema `true`: a field of any type.
-                let mut any = Map::new();
-                if parts.includes(name) {
-                    any.insert("x-assumed".to_owned(), true.into());
-                }
-                *property = Value::Object(any);
-                continue;
-            };
-            remove_width(property);
-            let comment = text(property.get("description"));
-            set_description(property, &comment);
-            if parts.includes(name) || doc_comments::is_assumed(&comment) {
-                property.insert("x-assumed".to_owned(), true.into());
-            }
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let comment = describe(property);
+        if doc_comments::is_part_assumed(exceptions.as_deref(), name, &comment) {
+            doc_comments::mark_assumed(property);
         }
     }
 }
 
-fn set_description(fields: &mut Map<String, Value>, comment: &str) {
+/// Replaces the doc comment in a schema by its description, and returns it. Removes the width of a Rust
+/// number, which JSON does not have.
+fn describe(schema: &mut Value) -> String {
+    let Some(fields) = schema.as_object_mut() else { return String::new() };
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (comment, format) = (text("description"), text("format"));
     if !comment.is_empty() {
-        let description = doc_comments::description(comment);
+        let description = doc_comments::description(&comment);
         fields.insert("description".to_owned(), description.into());
     }
-}
-
-fn text(value: Option<&Value>) -> String {
-    value.and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// Removes the width of a Rust number, which JSON does not have.
-fn remove_width(fields: &mut Map<String, Value>) {
-    let format = fields.get("format").and_then(Value::as_str);
-    if let Some("uint8" | "uint16" | "uint32" | "uint64" | "int64" | "double") = format {
+    if ["uint8", "uint16", "uint32", "uint64", "int64", "double"].contains(&&*format) {
         fields.remove("format");
     }
+    comment
 }

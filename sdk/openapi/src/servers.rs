@@ -29,7 +29,6 @@ impl Servers {
         Self { open: open.into(), developer: developer.into(), mcp: mcp.into() }
     }
 
-    /// Returns the server objects of a surface.
     pub(crate) fn of_surface(&self, surface: Surface) -> Vec<Value> {
         let open = || json!({"url": self.open, "description": "The open surface."});
         let developer = || json!({"url": self.developer, "description": "The developer surface."});

@@ -75,7 +75,6 @@ const RULES: [Rule; 9] = [
     },
 ];
 
-/// Returns the texts of all rules.
 pub(crate) fn texts() -> Value {
     RULES.iter().map(|rule| (rule.name.to_owned(), Value::from(rule.text))).collect()
 }

@@ -6,7 +6,6 @@ use svc_sdk::types::{WebhookEvent, WebhookEventType};
 
 use crate::{doc_comments, open_sets};
 
-/// Returns the document's `webhooks`.
 pub(crate) fn describe(generator: &mut SchemaGenerator) -> Value {
     let body = generator.subschema_for::<WebhookEvent>().to_value();
     let header = |name: &str, description: &str| {

@@ -170,8 +170,6 @@ mod tests {
             serde_json::to_value(body("20.5")).unwrap(),
             serde_json::json!({"amount_usd_cents": 2_050})
         );
-        let invalid = body("20.505");
-        assert_eq!(invalid.validate().unwrap_err().field(), "amount_usd_cents");
-        assert!(serde_json::to_value(&invalid).is_err());
+        assert!(serde_json::to_value(body("20.505")).is_err());
     }
 }

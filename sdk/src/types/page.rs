@@ -147,33 +147,30 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
 
 /// Finds the array of a list's body, and the fields next to it.
 fn find_array(body: Value) -> Option<(Vec<Value>, Extra)> {
-    match body {
-        Value::Array(items) => Some((items, Extra::default())),
-        Value::Object(mut fields) => {
-            let fields = match fields.remove("data") {
-                Some(Value::Object(inner)) => {
-                    let (items, mut extra) = only_array(inner)?;
-                    for (name, value) in fields {
-                        if extra.get(&name).is_none() {
-                            extra.insert(name, value);
-                        }
-                    }
-                    return Some((items, extra));
+    let mut fields = match body {
+        Value::Array(items) => return Some((items, Extra::default())),
+        Value::Object(fields) => fields,
+        _ => return None,
+    };
+    match fields.remove("data") {
+        Some(Value::Array(items)) => Some((items, fields.into())),
+        Some(Value::Object(inner)) => {
+            let (items, mut extra) = only_array(inner)?;
+            for (name, value) in fields {
+                if extra.get(&name).is_none() {
+                    extra.insert(name, value);
                 }
-                Some(Value::Array(items)) => return Some((items, fields.into())),
-                // Some servers write an empty list as null.
-                Some(Value::Null) if !fields.values().any(Value::is_array) => {
-                    return Some((Vec::new(), fields.into()));
-                }
-                Some(other) => {
-                    fields.insert("data".to_owned(), other);
-                    fields
-                }
-                None => fields,
-            };
+            }
+            Some((items, extra))
+        }
+        // Some servers write an empty list as null.
+        Some(Value::Null) if !fields.values().any(Value::is_array) => {
+            Some((Vec::new(), fields.into()))
+        }
+        other => {
+            fields.extend(other.map(|other| ("data".to_owned(), other)));
             only_array(fields)
         }
-        _ => None,
     }
 }
 

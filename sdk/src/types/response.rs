@@ -183,14 +183,10 @@ macro_rules! response_body {
 
     (@type required $type:ty) => { $type };
     (@type required_amount $type:ty) => { $type };
-    (@type amount $type:ty) => { Option<$type> };
-    (@type optional $type:ty) => { Option<$type> };
-    (@type object $type:ty) => { Option<$type> };
-    (@type objects $type:ty) => { Vec<$type> };
-    (@type seconds $type:ty) => { Option<$type> };
-    (@type failure $type:ty) => { Option<$type> };
-    (@type list $type:ty) => { Vec<$type> };
     (@type text $type:ty) => { $type };
+    (@type list $type:ty) => { Vec<$type> };
+    (@type objects $type:ty) => { Vec<$type> };
+    (@type $kind:ident $type:ty) => { Option<$type> };
 
     (@read required [] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
         $field = Some($map.next_value::<$type>()?)
@@ -226,28 +222,14 @@ macro_rules! response_body {
 
     (@write required $fields:ident $name:ident $value:expr) => { $fields.write($name, $value)? };
     (@write required_amount $fields:ident $name:ident $value:expr) => { $fields.write($name, $value)? };
-    (@write amount $fields:ident $name:ident $value:expr) => {
-        if let Some(value) = $value { $fields.write($name, value)?; }
-    };
-    (@write optional $fields:ident $name:ident $value:expr) => {
-        if let Some(value) = $value { $fields.write($name, value)?; }
-    };
-    (@write object $fields:ident $name:ident $value:expr) => {
-        if let Some(value) = $value { $fields.write($name, value)?; }
-    };
-    (@write failure $fields:ident $name:ident $value:expr) => {
-        if let Some(value) = $value { $fields.write($name, value)?; }
-    };
     (@write text $fields:ident $name:ident $value:expr) => {
         if !$value.as_str().is_empty() { $fields.write($name, $value)?; }
     };
     (@write seconds $fields:ident $name:ident $value:expr) => {
-        if let Some(value) = $value {
-            $fields.write($name, &crate::types::seconds::Seconds(*value))?;
-        }
+        if let Some(value) = $value { $fields.write($name, &crate::types::seconds::Seconds(*value))?; }
     };
     (@write $kind:ident $fields:ident $name:ident $value:expr) => {
-        if !$value.is_empty() { $fields.write($name, $value)?; }
+        if !crate::types::request::is_unset($value) { $fields.write($name, $value)?; }
     };
 
     (@is_required required) => { true };
@@ -266,7 +248,8 @@ macro_rules! response_body {
 
 pub(in crate::types) use response_body;
 
-/// Decodes an `optional` field.
+// Each kind of field is read by the function of its name.
+
 pub(in crate::types) fn optional<T: DeserializeOwned>(
     extra: &mut Extra,
     name: Text<'_>,
@@ -279,7 +262,6 @@ pub(in crate::types) fn optional<T: DeserializeOwned>(
     decoded
 }
 
-/// Takes an `object` field.
 pub(in crate::types) fn object<T>(
     extra: &mut Extra,
     name: Text<'_>,
@@ -294,7 +276,6 @@ pub(in crate::types) fn object<T>(
     }
 }
 
-/// Takes an `objects` field.
 pub(in crate::types) fn objects<T>(
     extra: &mut Extra,
     name: Text<'_>,
@@ -306,7 +287,6 @@ pub(in crate::types) fn objects<T>(
     objects.read
 }
 
-/// Decodes an `amount` field.
 pub(in crate::types) fn amount(extra: &mut Extra, name: Text<'_>, json: Json<'_>) -> Option<Usd> {
     let decoded: Option<Usd> = json.decode();
     let is_written_alike = match (&decoded, &json) {
@@ -319,7 +299,6 @@ pub(in crate::types) fn amount(extra: &mut Extra, name: Text<'_>, json: Json<'_>
     decoded
 }
 
-/// Decodes a `list` field.
 pub(in crate::types) fn list<T: DeserializeOwned>(
     extra: &mut Extra,
     name: Text<'_>,
@@ -337,7 +316,6 @@ pub(in crate::types) fn list<T: DeserializeOwned>(
     items
 }
 
-/// Decodes a `text` field.
 pub(in crate::types) fn text<T: From<String> + for<'a> From<&'a str>>(
     extra: &mut Extra,
     name: Text<'_>,
@@ -353,7 +331,6 @@ pub(in crate::types) fn text<T: From<String> + for<'a> From<&'a str>>(
     }
 }
 
-/// Decodes a `failure` field.
 pub(in crate::types) fn failure(
     extra: &mut Extra,
     name: Text<'_>,
@@ -369,7 +346,6 @@ pub(in crate::types) fn failure(
     read
 }
 
-/// Decodes a `seconds` field.
 pub(in crate::types) fn seconds(
     extra: &mut Extra,
     name: Text<'_>,
@@ -447,7 +423,6 @@ impl<'e, M: SerializeMap> ResponseFieldWriter<'e, M> {
         Ok(())
     }
 
-    /// Writes the fields of `extra`.
     pub(in crate::types) fn end(mut self) -> Result<M::Ok, M::Error> {
         for (name, value) in self.extra.iter() {
             if !self.written.contains(&name) {

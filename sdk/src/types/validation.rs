@@ -124,7 +124,93 @@ pub(crate) fn video_inputs(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::types::*;
+
+    /// Returns the field that is invalid; empty if none is.
+    fn invalid(body: impl Validate) -> String {
+        body.validate().err().map(|error| error.field().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn validation_names_the_invalid_field() {
+        let video = || VideoGenerate::new("auto");
+        let photo = AvatarInput::photo("http://a/1");
+        let talking = AvatarTalkingVideo::new("ada");
+        let preview = AvatarPreviewCreate::new("ada").script("s").video_inputs(json!([]));
+        let swap = || AvatarFaceSwap::new("ada");
+        let top_up = |amount: &str| TopUpCreate::new(amount.parse().unwrap());
+        for (field, expected) in [
+            (invalid(video().image_url("http://a/1")), "image_url"),
+            (invalid(video().end_image_url("file:///etc/passwd")), "end_image_url"),
+            (
+                invalid(video().reference_image_urls(vec!["https://a/1"; 11])),
+                "reference_image_urls",
+            ),
+            (invalid(video().reference_video_urls(vec!["https://a/1"; 6])), "reference_video_urls"),
+            (
+                invalid(video().webhook_url(format!("https://a/{}", "x".repeat(2048)))),
+                "webhook_url",
+            ),
+            // Ranges that depend on the model are not validated.
+            (invalid(video().duration(9999)), ""),
+            (invalid(AvatarGenerate::new("mia").input(photo)), "input.image_url"),
+            (invalid(talking), "script"),
+            (invalid(preview), "script"),
+            (invalid(VideoCaptionsCreate::new("file:///x")), "video_url"),
+            (invalid(swap()), "video_url"),
+            (invalid(swap().image_url("http://a/1")), "image_url"),
+            (invalid(top_up("20.505")), "amount_usd_cents"),
+        ] {
+            assert_eq!(field, expected);
+        }
+    }
+
+    #[test]
+    fn validation_names_the_invalid_field_of_a_run() {
+        let run = || FormatRunCreate::new("x");
+        let schema = OutputSchema::new(json!({"type": "object"})).unwrap();
+        let both = run().output_schema(schema).response_format(json!({}));
+        let wide = (0..65).fold(run(), |run, n| run.input(n.to_string(), n));
+        let cap = |micros| invalid(run().generation_spend_cap_usd(Usd::from_micros(micros)));
+        let url = Attachment::from_url;
+        let twice = Attachment { asset_id: Some("a".into()), ..url("https://a") };
+        let unknown = Attachment { url: None, ..url("").field("file_id", "f") };
+        let hook = |url: &str| Communication::default().webhook_url(url);
+        let hooked = run().webhook_url("https://a.example");
+        let bulk = |count| BulkRunCreate::new(vec![run(); count]);
+        for (field, expected) in [
+            (invalid(FormatRunCreate::default()), "instruction"),
+            (invalid(FormatRunCreate::continue_from("run_1")), ""),
+            (invalid(both), "response_format"),
+            (invalid(wide), "input"),
+            (invalid(run().input("a", "x".repeat(2 * 1024 * 1024))), "input"),
+            (invalid(run().attachments([url("http://a.example")])), "attachments"),
+            (invalid(run().attachments([twice])), "attachments"),
+            (invalid(run().attachments([unknown])), ""),
+            (cap(0), "generation_spend_cap_usd"),
+            (cap(-1), "generation_spend_cap_usd"),
+            (cap(1), ""),
+            (cap(500_000_000), ""),
+            (cap(500_000_001), "generation_spend_cap_usd"),
+            (invalid(run().webhook_url("http://a.example")), "webhook_url"),
+            (invalid(run().communication(hook("http://a.example"))), "communication.webhook_url"),
+            (invalid(hooked.communication(hook("https://b.example"))), "communication.webhook_url"),
+            (invalid(bulk(0)), "items"),
+            (invalid(bulk(101)), "items"),
+            (invalid(bulk(1).concurrency(0)), "concurrency"),
+            (invalid(bulk(1).concurrency(17)), "concurrency"),
+            (invalid(bulk(100).concurrency(16)), ""),
+            (
+                invalid(BulkRunCreate::new([run(), FormatRunCreate::default()])),
+                "items[1].instruction",
+            ),
+        ] {
+            assert_eq!(field, expected);
+        }
+    }
 
     #[test]
     fn media_urls_may_be_on_a_loopback_host() {

@@ -30,16 +30,19 @@ async fn get(mock: &InProcess, url: &str) -> http::Response<ResponseBody> {
     send(mock, Method::GET, url, None).await.unwrap()
 }
 
-fn image(mode: &str) -> Option<Value> {
-    Some(json!({"model": "image-i", "prompt": "a fox", "mode": mode}))
-}
-
 async fn submit(
     mock: &InProcess,
-    mode: &str,
+    fields: Value,
 ) -> Result<http::Response<ResponseBody>, TransportError> {
+    let mut body = json!({"model": "image-i", "prompt": "a fox"});
+    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let url = format!("{}/v1/image-router/generate", mock.base_url());
-    send(mock, Method::POST, &url, image(mode)).await
+    send(mock, Method::POST, &url, Some(body)).await
+}
+
+async fn submit_with_webhook(mock: &InProcess) {
+    let hook = json!({"mode": "webhook", "webhook_url": "https://hooks.example.com/svc"});
+    assert_eq!(submit(mock, hook).await.unwrap().status(), 202);
 }
 
 #[tokio::test]
@@ -54,7 +57,7 @@ async fn a_closed_connection_may_have_had_an_effect() {
     let mock = InProcess::default();
     for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
         fault(&mock, kind);
-        assert!(submit(&mock, "async").await.unwrap_err().may_have_been_sent());
+        assert!(submit(&mock, json!({})).await.unwrap_err().may_have_been_sent());
         assert_eq!(mock.jobs().len(), jobs, "{kind:?}");
     }
 }
@@ -84,22 +87,11 @@ async fn a_truncated_body_fails_after_half_of_its_bytes() {
 async fn service_time_follows_the_runtimes_clock() {
     let mock = InProcess::default();
     let started = mock.now();
-    let response = submit(&mock, "sync").await.unwrap();
+    let response = submit(&mock, json!({"mode": "sync"})).await.unwrap();
     assert_eq!(response.status(), 200);
     let took = mock.now().since(started);
     assert!((2000..2010).contains(&took.as_millis()), "{took:?}");
     assert_eq!(mock.jobs()[0]["status"], JobStatus::Completed.as_str());
-}
-
-fn image_with_webhook() -> Option<Value> {
-    let url = "https://hooks.example.com/svc";
-    Some(json!({"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": url}))
-}
-
-async fn submit_with_webhook(mock: &InProcess) {
-    let url = format!("{}/v1/image-router/generate", mock.base_url());
-    let response = send(mock, Method::POST, &url, image_with_webhook()).await.unwrap();
-    assert_eq!(response.status(), 202);
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,7 +77,6 @@ impl Connections {
         Connection { id, activity, connections: self.clone() }
     }
 
-    /// Waits until all connections have ended.
     pub(super) async fn ended(&self) {
         loop {
             let changed = self.0.changed.notified();
@@ -122,7 +121,6 @@ impl Activity {
         self.idle_since.store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Returns whether a request is handled.
     pub(super) fn is_in_request(&self) -> bool {
         self.requests.load(Ordering::Acquire) > 0
     }
@@ -138,7 +136,6 @@ impl Connection {
         Arc::clone(&self.activity)
     }
 
-    /// Records that a request is handled.
     pub(super) fn start_request(&self) -> ActiveRequest {
         self.activity.requests.fetch_add(1, Ordering::Release);
         ActiveRequest { activity: self.activity(), connections: self.connections.clone() }

@@ -1,8 +1,8 @@
 //! Documents of any size, which are written and read in another thread, a piece at a time.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -19,37 +19,23 @@ const WAITING_PIECES: usize = 4;
 pub(super) fn pieces(document: Document) -> mpsc::Receiver<Bytes> {
     let (sender, receiver) = mpsc::channel(WAITING_PIECES);
     spawn_blocking(move || {
-        let mut writer = PieceWriter { piece: BytesMut::new(), sender };
+        let mut writer = BufWriter::with_capacity(PIECE_BYTES, PieceWriter(sender));
         // An error means that the client is gone.
         let _ = document.write(&mut writer).and_then(|()| writer.flush());
     });
     receiver
 }
 
-struct PieceWriter {
-    piece: BytesMut,
-    sender: mpsc::Sender<Bytes>,
-}
+struct PieceWriter(mpsc::Sender<Bytes>);
 
 impl Write for PieceWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.piece.capacity() == 0 {
-            self.piece.reserve(PIECE_BYTES);
-        }
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= PIECE_BYTES {
-            self.flush()?;
-        }
-        Ok(bytes.len())
+        let sent = self.0.blocking_send(Bytes::copy_from_slice(bytes));
+        sent.map(|()| bytes.len()).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
-            return Ok(());
-        }
-        let piece = std::mem::take(&mut self.piece).freeze();
-        let sent = self.sender.blocking_send(piece);
-        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        Ok(())
     }
 }
 

@@ -143,8 +143,8 @@ async fn listen(
         base => base.checked_add(offset).ok_or(BindError(BindFailure::PortOutOfRange))?,
     };
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::AddrNotAvailable => BindError::address(address, source),
-        _ => BindError::port(port, source),
+        io::ErrorKind::AddrNotAvailable => BindError(BindFailure::Address(address, source)),
+        _ => BindError(BindFailure::Port(port, source)),
     };
     let listener = TcpListener::bind((address, port)).await.map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
@@ -160,16 +160,6 @@ enum BindFailure {
     PortOutOfRange,
     Port(u16, io::Error),
     Address(IpAddr, io::Error),
-}
-
-impl BindError {
-    fn port(port: u16, source: io::Error) -> Self {
-        Self(BindFailure::Port(port, source))
-    }
-
-    fn address(address: IpAddr, source: io::Error) -> Self {
-        Self(BindFailure::Address(address, source))
-    }
 }
 
 impl fmt::Display for BindError {

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
@@ -32,7 +31,7 @@ use crate::control::{self, ControlBody, MAX_BODY_BYTES};
 #[cfg(feature = "dashboard")]
 use crate::dashboard::Dashboard;
 use crate::engine::{Host, HostRequest, Transmission};
-use crate::frontends::stall::Stall;
+use crate::frontends::stall::stall;
 use crate::media;
 use crate::service::Service;
 use crate::setup::Network;
@@ -66,26 +65,6 @@ pub(super) struct RequestHandler {
     dashboard: Dashboard,
 }
 
-/// The reason why a connection is closed without a response.
-#[derive(Debug)]
-pub(super) enum NoResponse {
-    /// The client closed the connection or was too slow.
-    Incomplete,
-    /// A fault closes the connection.
-    Closed,
-}
-
-impl fmt::Display for NoResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Incomplete => "incomplete request",
-            Self::Closed => "connection closed by a fault",
-        })
-    }
-}
-
-impl Error for NoResponse {}
-
 impl RequestHandler {
     pub(super) fn new(
         host: Host,
@@ -116,14 +95,15 @@ impl RequestHandler {
         self.own_replies.clone()
     }
 
-    /// Responds to a request. The response is active until its body is sent.
+    /// Responds to a request. The response is active until its body is sent. An error closes the connection
+    /// without one.
     pub(super) async fn respond(
         self: Arc<Self>,
         peer: IpAddr,
         abort: AbortHandle,
         active: ActiveRequest,
         mut request: hyper::Request<Incoming>,
-    ) -> Result<hyper::Response<ActiveBody>, NoResponse> {
+    ) -> io::Result<hyper::Response<ActiveBody>> {
         let cors = cors::headers(self.host, &self.cors_origins, &request);
         let is_health = request.uri().path() == "/healthz"
             && matches!(*request.method(), Method::GET | Method::HEAD);
@@ -167,7 +147,7 @@ impl RequestHandler {
         peer: IpAddr,
         abort: AbortHandle,
         request: hyper::Request<Incoming>,
-    ) -> Result<hyper::Response<Either<ResponseBody, PageBody>>, NoResponse> {
+    ) -> io::Result<hyper::Response<Either<ResponseBody, PageBody>>> {
         if self.host == Host::Control
             && let Some(refusal) = self.service.refuse_foreign(&request)
         {
@@ -191,7 +171,7 @@ impl RequestHandler {
                 let response = self.own_replies.unreadable(StatusCode::BAD_REQUEST, code, message);
                 return Ok(response.map(ResponseBody::complete).map(Either::Left));
             }
-            Err(_) => return Err(NoResponse::Incomplete),
+            Err(_) => return Err(incomplete()),
         };
         let call =
             HostRequest { host: self.host, peer, request: http::Request::from_parts(parts, body) };
@@ -205,7 +185,7 @@ impl RequestHandler {
         }
         let reply = self.service.call(call).await;
         let response = match reply.transmission {
-            Transmission::Close => return Err(NoResponse::Closed),
+            Transmission::Close => return Err(ErrorKind::ConnectionAborted.into()),
             Transmission::Complete => reply.response.map(ResponseBody::complete),
             Transmission::Truncate => {
                 reply.response.map(|body| ResponseBody::truncated(body, abort))
@@ -222,15 +202,15 @@ impl RequestHandler {
         &self,
         query: &str,
         mut body: Incoming,
-    ) -> Result<hyper::Response<ControlBody>, NoResponse> {
+    ) -> io::Result<hyper::Response<ControlBody>> {
         // One import at a time bounds the memory.
         let _permit = self.large_bodies.acquire().await;
         let (pieces, state) = document::state_reader();
         let mut discarded = 0;
         loop {
             let frame = timeout(self.body_timeout, body.frame()).await;
-            let Some(frame) = frame.map_err(|_| NoResponse::Incomplete)? else { break };
-            let frame = frame.map_err(|_| NoResponse::Incomplete)?;
+            let Some(frame) = frame.map_err(|_| incomplete())? else { break };
+            let frame = frame.map_err(|_| incomplete())?;
             if let Ok(piece) = frame.into_data()
                 && let Err(unread) = pieces.send(piece).await
             {
@@ -243,7 +223,7 @@ impl RequestHandler {
             }
         }
         drop(pieces);
-        let state = state.await.ok_or(NoResponse::Incomplete)?;
+        let state = state.await.ok_or_else(incomplete)?;
         Ok(self.service.import(query, state.map(|state| *state)))
     }
 
@@ -261,7 +241,7 @@ impl RequestHandler {
                 frame = body.frame() => frame.transpose()?,
                 () = &mut limit => match received.len() > self.limit {
                     true => None,
-                    false => return Err(NoResponse::Incomplete.into()),
+                    false => return Err(incomplete().into()),
                 },
             };
             let Some(frame) = frame else { break };
@@ -291,6 +271,11 @@ async fn control_response(response: hyper::Response<ControlBody>) -> hyper::Resp
         }
     };
     hyper::Response::from_parts(parts, body)
+}
+
+/// Returns the error of a client that closed the connection or was too slow.
+fn incomplete() -> io::Error {
+    ErrorKind::UnexpectedEof.into()
 }
 
 /// Returns whether the bytes of a body are not valid HTTP, which hyper reports like the end of a connection.
@@ -342,33 +327,34 @@ impl Body for ActiveBody {
 /// The body of a response, or the half of it after which the connection is aborted.
 pub(super) struct ResponseBody {
     bytes: Bytes,
-    content_length: u64,
+    /// What follows after the bytes.
+    rest: Option<mpsc::Receiver<Bytes>>,
+    /// The length, unless this is a document of unknown length.
+    content_length: Option<u64>,
     abort: Option<AbortHandle>,
-    stall: Option<Stall>,
-    /// The pieces of a document of unknown length.
-    pieces: Option<mpsc::Receiver<Bytes>>,
 }
 
 impl ResponseBody {
+    fn complete(bytes: Bytes) -> Self {
+        Self { content_length: Some(bytes.len() as u64), bytes, rest: None, abort: None }
+    }
+
     /// Creates a body of a document whose pieces follow after `bytes`.
     fn document(bytes: Bytes, pieces: mpsc::Receiver<Bytes>) -> Self {
-        Self { pieces: Some(pieces), ..Self::complete(bytes) }
+        Self { bytes, rest: Some(pieces), content_length: None, abort: None }
     }
 
-    fn complete(bytes: Bytes) -> Self {
-        Self { content_length: bytes.len() as u64, bytes, abort: None, stall: None, pieces: None }
+    fn stalled(bytes: Bytes, pause: Duration) -> Self {
+        let mut body = Self::complete(bytes);
+        body.rest = (!body.bytes.is_empty()).then(|| stall(&mut body.bytes, pause));
+        body
     }
 
-    fn stalled(mut bytes: Bytes, duration: Duration) -> Self {
-        let content_length = bytes.len() as u64;
-        let stall = (content_length > 0).then(|| Stall::new(&mut bytes, duration));
-        Self { bytes, content_length, abort: None, stall, pieces: None }
-    }
-
-    fn truncated(mut bytes: Bytes, abort: AbortHandle) -> Self {
-        let content_length = bytes.len() as u64;
-        bytes.truncate(bytes.len() / 2);
-        Self { bytes, content_length, abort: Some(abort), stall: None, pieces: None }
+    fn truncated(bytes: Bytes, abort: AbortHandle) -> Self {
+        let mut body = Self::complete(bytes);
+        body.abort = (!body.bytes.is_empty()).then_some(abort);
+        body.bytes.truncate(body.bytes.len() / 2);
+        body
     }
 }
 
@@ -380,18 +366,12 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.bytes.is_empty()
-            && let Some(stall) = &mut self.stall
-        {
-            self.bytes = ready!(stall.poll_rest(context));
-            self.stall = None;
-        }
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
-        if let Some(pieces) = &mut self.pieces {
-            let piece = ready!(pieces.poll_recv(context));
+        if let Some(rest) = &mut self.rest {
+            let piece = ready!(rest.poll_recv(context));
             return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
         }
         match &self.abort {
@@ -405,20 +385,10 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
-            && self.stall.is_none()
-            && self.pieces.is_none()
-            && (self.abort.is_none() || self.content_length == 0)
+        self.bytes.is_empty() && self.rest.is_none() && self.abort.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.pieces.is_some() {
-            return SizeHint::default();
-        }
-        let rest = self.stall.as_ref().map_or(0, Stall::rest_len);
-        match &self.abort {
-            None => SizeHint::with_exact((self.bytes.len() + rest) as u64),
-            Some(_) => SizeHint::with_exact(self.content_length),
-        }
+        self.content_length.map(SizeHint::with_exact).unwrap_or_default()
     }
 }

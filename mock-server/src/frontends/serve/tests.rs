@@ -13,7 +13,7 @@ use super::*;
 use crate::addresses::PublicUrl;
 use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::frontends::testing::{RawMessage, connect, get, read_to_end, send};
+use crate::frontends::testing::{RawMessage, begin, connect, get, read_to_end, send};
 use crate::setup::Network;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -23,7 +23,6 @@ async fn server(setup: Setup) -> Server {
     Server::bind(setup, 0, |_| {}).await.unwrap()
 }
 
-/// Starts a server with very short timeouts.
 async fn server_with_short_timeouts() -> Server {
     let timeouts =
         Timeouts { idle: SHORT, head: SHORT, body: SHORT, write: SHORT, shutdown: SHORT };
@@ -74,12 +73,11 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
             (format!("host: {address}\r\norigin: https://evil.example"), "403"),
             (format!("host: {address}\r\norigin: null"), "403"),
         ] {
-            let mut stream = TcpStream::connect(address).await.unwrap();
             let request = format!(
                 "{method} {path} HTTP/1.1\r\n{sender}\r\naccept: text/html\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}"
             );
-            stream.write_all(request.as_bytes()).await.unwrap();
             let mut response = vec![0; 12];
+            let mut stream = begin(server.control_url(), &request).await;
             stream.read_exact(&mut response).await.unwrap();
             let received = String::from_utf8_lossy(&response).into_owned();
             assert!(received.ends_with(status), "{method} {path}, {sender}: {received}");
@@ -89,26 +87,24 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_of_another_machine_is_reported() {
+async fn what_cannot_be_bound_is_reported() {
     // A documentation address, which no machine has.
-    let address = IpAddr::from([192, 0, 2, 1]);
-    let error = Server::bind(Setup::default().bind(address), 0, |_| {}).await.unwrap_err();
-    assert!(error.to_string().starts_with("cannot listen on 192.0.2.1: "), "{error}");
-}
-
-#[tokio::test]
-async fn a_port_base_without_room_for_four_ports_is_rejected() {
-    let error = Server::bind(Setup::default(), 65_533, |_| {}).await.unwrap_err();
-    assert!(!error.to_string().is_empty());
+    let elsewhere = Setup::default().bind(IpAddr::from([192, 0, 2, 1]));
+    for (setup, port_base, expected) in [
+        (elsewhere, 0, "cannot listen on 192.0.2.1: "),
+        (Setup::default(), 65_533, "invalid --port-base: expected at most 65532"),
+    ] {
+        let error = Server::bind(setup, port_base, |_| {}).await.unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
 }
 
 #[tokio::test]
 async fn a_connection_serves_pipelined_requests() {
     let server = server(Setup::default()).await;
-    let mut stream = connect(server.control_url()).await;
     let request = "GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".repeat(3)
         + "GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut stream = begin(server.control_url(), &request).await;
     let responses = String::from_utf8(read_to_end(&mut stream).await.0).unwrap();
     assert_eq!(responses.matches("HTTP/1.1 200 OK").count(), 4);
 }
@@ -119,9 +115,7 @@ async fn an_incomplete_request_times_out() {
     for beginning in
         ["", "GET /clo", "POST /reset HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n{"]
     {
-        let mut stream = connect(server.control_url()).await;
-        stream.write_all(beginning.as_bytes()).await.unwrap();
-        read_to_end(&mut stream).await;
+        read_to_end(&mut begin(server.control_url(), beginning).await).await;
     }
 }
 
@@ -131,10 +125,8 @@ async fn a_connection_that_stays_idle_after_a_request_is_closed() {
     let server = Server::start(Setup::default(), 0, |_| {}, timeouts).await.unwrap();
     // The second request takes longer than a connection may be idle.
     for path in ["/clock", "/requests?wait=1&count=1"] {
-        let mut stream = connect(server.control_url()).await;
         let request = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        read_to_end(&mut stream).await;
+        read_to_end(&mut begin(server.control_url(), &request).await).await;
     }
 }
 
@@ -143,8 +135,7 @@ async fn a_head_that_comes_slowly_is_closed_but_an_idle_connection_is_not() {
     let timeouts = Timeouts { head: SHORT, ..Timeouts::default() };
     let server = Server::start(Setup::default(), 0, |_| {}, timeouts).await.unwrap();
     let mut idle = connect(server.control_url()).await;
-    let mut slow = connect(server.control_url()).await;
-    slow.write_all(b"GET /clock HTTP/1.1\r\n").await.unwrap();
+    let mut slow = begin(server.control_url(), "GET /clock HTTP/1.1\r\n").await;
     // The limit between requests is longer than the test waits for the end.
     read_to_end(&mut slow).await;
     for _ in 0..2 {
@@ -171,9 +162,7 @@ async fn slow_clients_do_not_block_others() {
     let server = server(Setup::default()).await;
     let mut slow = Vec::new();
     for _ in 0..100 {
-        let mut stream = connect(server.control_url()).await;
-        stream.write_all(b"GET /clock HTTP/1.1\r\n").await.unwrap();
-        slow.push(stream);
+        slow.push(begin(server.control_url(), "GET /clock HTTP/1.1\r\n").await);
     }
     assert_eq!(get(server.control_url(), "/clock").await.status(), 200);
 }
@@ -246,10 +235,8 @@ async fn accept_errors_are_retried_and_reported_once() {
 
 /// Sends a head without a body to an address and returns the response.
 async fn send_head(url: &str, head: &str) -> RawMessage {
-    let mut stream = connect(url).await;
     let head = format!("{head}\r\nconnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).await.unwrap();
-    read_to_end(&mut stream).await
+    read_to_end(&mut begin(url, &head).await).await
 }
 
 fn public_url(text: &str) -> PublicUrl {
@@ -295,14 +282,12 @@ async fn the_host_of_a_request_is_that_of_the_urls_in_its_response() {
         ),
     ];
     for (body, place) in bodies {
-        let mut stream = connect(&open).await;
         let request = format!(
             "POST /v1/image-router/generate HTTP/1.1\r\nhost: mock:{port}\r\nx-api-key: svc_open_demo\r\n\
              content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let reply = read_to_end(&mut stream).await.json();
+        let reply = read_to_end(&mut begin(&open, &request).await).await.json();
         let url = reply.pointer(place).and_then(|url| url.as_str()).unwrap_or_default();
         assert!(url.starts_with("http://mock:"), "{reply}");
         #[cfg(feature = "dashboard")]
@@ -346,8 +331,8 @@ async fn web_pages_of_an_allowed_origin_can_read_responses() {
 async fn a_connection_too_many_closes_the_one_that_was_idle_longest() {
     let limit = std::num::NonZeroU32::new(2).unwrap();
     let server = server(Setup::default().max_connections(limit)).await;
-    let mut idle = connect(server.control_url()).await;
-    idle.write_all(b"GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await.unwrap();
+    let request = "GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+    let mut idle = begin(server.control_url(), request).await;
     let mut start = [0; 15];
     idle.read_exact(&mut start).await.unwrap();
     for _ in 0..3 {

@@ -1,20 +1,58 @@
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::*;
-use crate::frontends::testing::{TestReceiver, post, submit_with_webhook};
+use crate::frontends::testing::{RECEIVER_ORIGIN, post, submit_with_webhook};
 use crate::serve::Server;
 use crate::setup::Setup;
 use crate::{MockService, WebhookRoute};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// A server that receives webhooks.
+struct TestReceiver {
+    route: WebhookRoute,
+    requests: Arc<Mutex<Vec<Request>>>,
+    _server: MockServer,
+}
+
+impl TestReceiver {
+    /// Starts a receiver that answers with the statuses in order and repeats the last one. It does not
+    /// respond if that is 0.
+    async fn start(statuses: &[u16]) -> Self {
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
+        let (stored, statuses) = (Arc::clone(&requests), statuses.to_vec());
+        let respond = move |request: &Request| {
+            let mut stored = stored.lock().unwrap();
+            stored.push(request.clone());
+            match statuses[(stored.len() - 1).min(statuses.len() - 1)] {
+                0 => ResponseTemplate::new(200).set_delay(Duration::from_secs(60)),
+                status => ResponseTemplate::new(status),
+            }
+        };
+        let server = MockServer::start().await;
+        Mock::given(any()).respond_with(respond).mount(&server).await;
+        let route = format!("{RECEIVER_ORIGIN}={}", server.uri()).parse().unwrap();
+        Self { route, requests, _server: server }
+    }
+
+    /// Returns the bodies of the webhooks.
+    fn received(&self) -> Vec<Value> {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().map(|request| request.body_json().unwrap()).collect()
+    }
+}
+
 async fn server(setup: Setup) -> Server {
     Server::bind(setup, 0, |_| {}).await.unwrap()
 }
 
-/// Starts a server with a manual clock and a receiver with those responses.
-async fn server_and_receiver(responses: &[&'static str]) -> (Server, TestReceiver) {
-    let receiver = TestReceiver::start(responses).await;
+/// Starts a server with a manual clock and a receiver with those statuses.
+async fn server_and_receiver(statuses: &[u16]) -> (Server, TestReceiver) {
+    let receiver = TestReceiver::start(statuses).await;
     let setup = Setup::default().clock_manual();
     let setup = setup.webhook_timeout(Duration::from_millis(300));
     (server(setup.route_webhooks(receiver.route.clone())).await, receiver)
@@ -54,33 +92,33 @@ async fn a_refused_connection_is_reported() {
 
 #[tokio::test]
 async fn immediate_deliveries_do_not_wait_for_the_manual_clock() {
-    let (server, receiver) = server_and_receiver(&["200 OK"]).await;
+    let (server, receiver) = server_and_receiver(&[200]).await;
     let id = submit_with_webhook(server.base_url()).await;
     let end = json!({"status": "failed"});
     post(server.control_url(), &format!("/jobs/{id}"), end).await;
-    wait_until(|| receiver.requests().len() == 1).await;
-    assert_eq!(receiver.requests()[0].json()["event"], "job.failed");
+    wait_until(|| receiver.received().len() == 1).await;
+    assert_eq!(receiver.received()[0]["event"], "job.failed");
 }
 
 #[tokio::test]
 async fn advance_and_deliver_sends_webhooks_on_wiremock() {
-    let receiver = TestReceiver::start(&["500 Oops", "200 OK"]).await;
+    let receiver = TestReceiver::start(&[500, 200]).await;
     let setup = MockService::builder().clock_manual();
     let service = setup.route_webhooks(receiver.route.clone()).start().await;
     submit_with_webhook(service.base_url()).await;
     let minute = Duration::from_secs(60);
     service.advance_and_deliver(minute).await.unwrap();
-    assert_eq!(receiver.requests().len(), 2);
+    assert_eq!(receiver.received().len(), 2);
     assert_eq!(delivery(&service)["attempts"], 2);
 }
 
 #[tokio::test]
 async fn a_reset_discards_the_outcome_of_open_attempts() {
-    let (server, receiver) = server_and_receiver(&[""]).await;
+    let (server, receiver) = server_and_receiver(&[0]).await;
     let id = submit_with_webhook(server.base_url()).await;
     let end = json!({"status": "failed"});
     post(server.control_url(), &format!("/jobs/{id}"), end).await;
-    wait_until(|| receiver.requests().len() == 1).await;
+    wait_until(|| receiver.received().len() == 1).await;
     server.reset();
     sleep(Duration::from_millis(400)).await;
     assert!(server.deliveries().is_empty());
@@ -88,12 +126,12 @@ async fn a_reset_discards_the_outcome_of_open_attempts() {
 
 #[tokio::test]
 async fn a_restored_state_repeats_open_attempts() {
-    let (one, slow) = server_and_receiver(&[""]).await;
+    let (one, slow) = server_and_receiver(&[0]).await;
     let id = submit_with_webhook(one.base_url()).await;
     post(one.control_url(), &format!("/jobs/{id}"), json!({"status": "failed"})).await;
-    wait_until(|| slow.requests().len() == 1).await;
-    let (other, receiver) = server_and_receiver(&["200 OK"]).await;
+    wait_until(|| slow.received().len() == 1).await;
+    let (other, receiver) = server_and_receiver(&[200]).await;
     other.restore(one.snapshot()).unwrap();
-    wait_until(|| receiver.requests().len() == 1).await;
-    assert_eq!(receiver.requests()[0].body(), slow.requests()[0].body());
+    wait_until(|| receiver.received().len() == 1).await;
+    assert_eq!(receiver.received()[0], slow.received()[0]);
 }

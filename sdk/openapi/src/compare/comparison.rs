@@ -47,7 +47,6 @@ pub(super) struct Comparison<'d> {
 }
 
 impl<'d> Comparison<'d> {
-    /// Compares two documents.
     pub(super) fn run(ours: &'d Value, theirs: &'d Value) -> Vec<Difference> {
         let (found, visited) = (BTreeMap::new(), BTreeSet::new());
         let mut comparison = Self { ours, theirs, found, operation: String::new(), visited };
@@ -136,17 +135,14 @@ impl<'d> Comparison<'d> {
             self.report_operation(Changed, Part::Operation, Some(&detail), BREAKING);
         }
         self.compare_parameters(ours, theirs);
-        let our_body = reader::request_schema(self.ours, ours);
-        let their_body = reader::request_schema(self.theirs, theirs);
-        if let (Some(ours), Some(theirs)) = (our_body, their_body) {
+        if let (Some(ours), Some(theirs)) = (ours.request_schema(), theirs.request_schema()) {
             self.compare_schemas(&[ours], &[theirs], "request", Direction::Request);
         }
         self.compare_responses(ours, theirs);
     }
 
     fn compare_parameters(&mut self, ours: &OperationItem<'d>, theirs: &OperationItem<'d>) {
-        let ours = reader::parameters(self.ours, ours);
-        let theirs = reader::parameters(self.theirs, theirs);
+        let (ours, theirs) = (ours.parameters(), theirs.parameters());
         let is_required = |parameter: &Value| parameter["required"] == Value::Bool(true);
         for (name, parameter) in &ours {
             let location = format!("{} {name}", self.operation);
@@ -170,8 +166,7 @@ impl<'d> Comparison<'d> {
     }
 
     fn compare_responses(&mut self, ours: &OperationItem<'d>, theirs: &OperationItem<'d>) {
-        let ours = reader::responses(self.ours, ours);
-        let theirs = reader::responses(self.theirs, theirs);
+        let (ours, theirs) = (ours.responses(), theirs.responses());
         if theirs.is_empty() {
             return;
         }

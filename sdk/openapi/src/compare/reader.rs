@@ -6,15 +6,16 @@ use serde_json::Value;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OperationItem<'d> {
+    document: &'d Value,
     pub(super) path: &'d str,
-    pub(super) path_item: &'d Value,
+    path_item: &'d Value,
     pub(super) operation: &'d Value,
 }
 
 /// The method and the path with unnamed placeholders.
 pub(super) type OperationKey = (String, String);
 
-impl OperationItem<'_> {
+impl<'d> OperationItem<'d> {
     /// Returns the operation's id; its method and path if it has none.
     pub(super) fn name(&self, (method, _): &OperationKey) -> String {
         let id = self.operation["operationId"].as_str();
@@ -28,6 +29,37 @@ impl OperationItem<'_> {
     pub(super) fn is_mcp(&self) -> bool {
         let tags = self.operation["tags"].as_array();
         tags.is_some_and(|tags| tags.iter().any(|tag| tag == "mcp"))
+    }
+
+    /// Returns the query parameters and request headers by name.
+    pub(super) fn parameters(&self) -> BTreeMap<String, &'d Value> {
+        let lists = [self.path_item.get("parameters"), self.operation.get("parameters")];
+        let all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
+        let named =
+            all.map(|parameter| resolve(self.document, parameter)).filter_map(|parameter| {
+                let name = parameter["name"].as_str()?;
+                let name = match parameter["in"].as_str()? {
+                    "header" => name.to_ascii_lowercase(),
+                    "query" => name.to_owned(),
+                    _ => return None,
+                };
+                // Some generators list the credential and the content type as parameters.
+                let is_implied = ["authorization", "x-api-key", "content-type"].contains(&&*name);
+                (!is_implied).then_some((name, parameter))
+            });
+        named.collect()
+    }
+
+    pub(super) fn responses(&self) -> BTreeMap<&'d str, &'d Value> {
+        let responses = self.operation.get("responses").and_then(Value::as_object);
+        let responses = responses.into_iter().flatten();
+        responses
+            .map(|(status, response)| (status.as_str(), resolve(self.document, response)))
+            .collect()
+    }
+
+    pub(super) fn request_schema(&self) -> Option<&'d Value> {
+        json_schema(resolve(self.document, self.operation.get("requestBody")?))
     }
 }
 
@@ -43,7 +75,7 @@ pub(super) fn operations<'d>(
         let path_item = resolve(document, item);
         for method in METHODS {
             if let Some(operation) = path_item.get(method) {
-                let item = OperationItem { path, path_item, operation };
+                let item = OperationItem { document, path, path_item, operation };
                 // The URL of the MCP endpoint is configured, so its path differs by deployment.
                 let path = match item.is_mcp() {
                     true => "{mcp_url}".to_owned(),
@@ -62,51 +94,6 @@ fn without_placeholder_names(path: &str) -> String {
         false => segment,
     });
     segments.collect::<Vec<_>>().join("/")
-}
-
-/// Returns the query parameters and request headers of an operation by name.
-pub(super) fn parameters<'d>(
-    document: &'d Value,
-    item: &OperationItem<'d>,
-) -> BTreeMap<String, &'d Value> {
-    let lists = [item.path_item.get("parameters"), item.operation.get("parameters")];
-    let all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
-    all.map(|parameter| resolve(document, parameter))
-        .filter_map(|parameter| {
-            let name = parameter["name"].as_str()?;
-            let name = match parameter["in"].as_str()? {
-                "header" => name.to_ascii_lowercase(),
-                "query" => name.to_owned(),
-                _ => return None,
-            };
-            Some((name, parameter))
-        })
-        // Some generators list the credential and the content type as parameters.
-        .filter(|(name, _)| {
-            !matches!(name.as_str(), "authorization" | "x-api-key" | "content-type")
-        })
-        .collect()
-}
-
-/// Returns the responses of an operation by status.
-pub(super) fn responses<'d>(
-    document: &'d Value,
-    item: &OperationItem<'d>,
-) -> BTreeMap<&'d str, &'d Value> {
-    let responses = item.operation.get("responses").and_then(Value::as_object);
-    responses
-        .into_iter()
-        .flatten()
-        .map(|(status, response)| (status.as_str(), resolve(document, response)))
-        .collect()
-}
-
-/// Returns the schema of an operation's request body.
-pub(super) fn request_schema<'d>(
-    document: &'d Value,
-    item: &OperationItem<'d>,
-) -> Option<&'d Value> {
-    json_schema(resolve(document, item.operation.get("requestBody")?))
 }
 
 pub(super) fn json_schema(body: &Value) -> Option<&Value> {

@@ -76,11 +76,9 @@ impl Checker {
                 },
                 "items" => self.check_subschema(value, &path, level + 1),
                 _ => match check_keyword(keyword, value) {
-                    Keyword::Valid => {}
-                    Keyword::Unsupported => {
-                        self.add(path, "unsupported_keyword", "is not supported");
-                    }
-                    Keyword::Invalid(message) => self.invalid(path, message),
+                    Some(Ok(())) => {}
+                    Some(Err(message)) => self.invalid(path, message),
+                    None => self.add(path, "unsupported_keyword", "is not supported"),
                 },
             }
         }
@@ -105,14 +103,9 @@ impl Checker {
     }
 }
 
-enum Keyword {
-    Valid,
-    Unsupported,
-    Invalid(&'static str),
-}
-
-/// Checks a keyword whose value contains no schema and is not a type name.
-fn check_keyword(keyword: &str, value: &Value) -> Keyword {
+/// Checks a keyword whose value contains no schema and is not a type name. Returns `None` if it is not
+/// supported, and otherwise what the value must be if it is not.
+fn check_keyword(keyword: &str, value: &Value) -> Option<Result<(), &'static str>> {
     let (is_valid, message) = match keyword {
         "required" => (is_array_of_names(value), "must be an array of distinct property names"),
         "enum" => (
@@ -124,9 +117,9 @@ fn check_keyword(keyword: &str, value: &Value) -> Keyword {
         "additionalProperties" => (value.is_boolean(), "must be true or false"),
         "minItems" | "maxItems" => (value.is_u64(), "must be a non-negative integer"),
         "minimum" | "maximum" => (value.is_number(), "must be a number"),
-        _ => return Keyword::Unsupported,
+        _ => return None,
     };
-    if is_valid { Keyword::Valid } else { Keyword::Invalid(message) }
+    Some(if is_valid { Ok(()) } else { Err(message) })
 }
 
 fn is_array_of_names(value: &Value) -> bool {

@@ -1,9 +1,9 @@
 //! Output schemas derived from Rust types.
 
 use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
+use schemars::transform::{ReplaceBoolSchemas, Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{OutputSchema, OutputSchemaError};
 
@@ -47,6 +47,9 @@ impl OutputSchema {
             settings.meta_schema = None;
         });
         let mut schema = settings.into_generator().into_root_schema_for::<T>();
+        let mut replace_bools = ReplaceBoolSchemas::default();
+        replace_bools.skip_additional_properties = true;
+        replace_bools.transform(&mut schema);
         IntoSubset.transform(&mut schema);
         Self::new(schema.to_value())
     }
@@ -67,7 +70,6 @@ impl Transform for IntoSubset {
         }
         remove_null(schema);
         constants_to_enum(schema);
-        replace_true_schemas(schema);
     }
 }
 
@@ -76,28 +78,12 @@ impl Transform for IntoSubset {
 const ANNOTATIONS: [&str; 7] =
     ["title", "default", "examples", "deprecated", "readOnly", "writeOnly", "uniqueItems"];
 
-/// Replaces the schema `true`, which is not in the subset, by an empty schema.
-fn replace_true_schemas(schema: &mut Schema) {
-    let empty = |schema: &mut Value| {
-        if *schema == Value::Bool(true) {
-            *schema = Value::Object(Map::new());
-        }
-    };
-    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.values_mut().for_each(empty);
-    }
-    if let Some(items) = schema.get_mut("items") {
-        empty(items);
-    }
-}
-
 fn is_number(schema: &Schema) -> bool {
-    let number = |name: &Value| matches!(name.as_str(), Some("integer" | "number"));
-    match schema.get("type") {
-        Some(Value::Array(names)) => names.iter().any(number),
-        Some(name) => number(name),
-        None => false,
-    }
+    let is_number = |name: &Value| name == "integer" || name == "number";
+    schema.get("type").is_some_and(|names| match names {
+        Value::Array(names) => names.iter().any(is_number),
+        name => is_number(name),
+    })
 }
 
 /// Removes `null`: an `Option` that is `None` is left out.
@@ -226,28 +212,33 @@ mod tests {
             loose: HashMap<String, Value>,
         }
 
+        let size = json!({
+            "type": "object",
+            "properties": {"width": {"type": "integer", "minimum": 0}},
+            "required": ["width"],
+        });
+        let properties = json!({
+            "displayName": {"type": "string", "description": "The name to show."},
+            "nested": {"type": "string", "enum": ["calm", "wild"]},
+            "documented": {"type": "string", "enum": ["web", "print"]},
+            "gaps": {"type": "array", "items": {"type": "string"}},
+            "boxed": size,
+            "many": {"type": "array", "items": size},
+            "set": {"type": "array", "items": {"type": "string"}},
+            "pair": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+            "byte": {"type": "integer", "minimum": 0, "maximum": 255},
+            "score": {"type": "number"},
+            "count": {"type": "integer"},
+            "other": {},
+            "things": {"type": "array", "items": {}},
+            "perhaps": {},
+            "secret": {"type": "string"},
+            "stars": {"type": "integer", "minimum": 1, "maximum": 5},
+            "link": {"type": "string", "format": "uri"},
+            "loose": {"type": "object", "additionalProperties": true},
+        });
         let schema = of::<Everything>();
-        let at = |name: &str| schema["properties"][name].clone();
-        assert_eq!(
-            at("displayName"),
-            json!({"type": "string", "description": "The name to show."})
-        );
-        assert_eq!(at("nested"), json!({"type": "string", "enum": ["calm", "wild"]}));
-        assert_eq!(at("documented"), json!({"type": "string", "enum": ["web", "print"]}));
-        assert_eq!(at("gaps"), json!({"type": "array", "items": {"type": "string"}}));
-        assert_eq!(at("boxed")["type"], "object");
-        assert_eq!(at("many")["items"]["type"], "object");
-        assert_eq!(at("set"), json!({"type": "array", "items": {"type": "string"}}));
-        assert_eq!(at("pair")["minItems"], 2);
-        assert_eq!(at("byte"), json!({"type": "integer", "minimum": 0, "maximum": 255}));
-        assert_eq!(at("score"), json!({"type": "number"}));
-        assert_eq!(at("count"), json!({"type": "integer"}));
-        assert_eq!(at("other"), json!({}));
-        assert_eq!(at("things"), json!({"type": "array", "items": {}}));
-        assert_eq!(at("perhaps"), json!({}));
-        assert_eq!(at("secret"), json!({"type": "string"}));
-        assert_eq!(at("link"), json!({"type": "string", "format": "uri"}));
-        assert_eq!(at("loose"), json!({"type": "object", "additionalProperties": true}));
+        assert_eq!(schema["properties"], properties);
         assert_eq!(schema["additionalProperties"], false);
 
         #[derive(JsonSchema, Deserialize)]
