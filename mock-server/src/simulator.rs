@@ -9,6 +9,7 @@ use crate::engine::{
     ControlError, Delivery, DeliveryId, DeliveryOutcome, HostRequest, Hosts, PendingReply, Reply,
     Settings, State, Time,
 };
+use crate::json_object::set_field;
 use crate::{api, media};
 
 mod inspection;
@@ -223,8 +224,6 @@ fn advance(state: &mut State, now: Time) {
 }
 
 pub(crate) fn with_workspace(mut view: Value, workspace: &str) -> Value {
-    if let Some(fields) = view.as_object_mut() {
-        fields.insert("workspace".to_owned(), json!(workspace));
-    }
+    set_field(&mut view, "workspace", json!(workspace));
     view
 }

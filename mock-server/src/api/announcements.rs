@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{JobStatus, Operation, RunStatus};
 
 use super::job_view::{artifacts, error_of};
-use super::json_object::set_field;
 use super::runs::{operations, receipt};
 use crate::engine::jobs::Job;
 use crate::engine::json_text::JsonText;
@@ -12,6 +11,7 @@ use crate::engine::runs::{PlannedOutcome, Run};
 use crate::engine::url_placeholders::placeholder_hosts;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Ended, Host, State};
+use crate::json_object::set_field;
 
 /// Queues webhooks for the jobs and runs that have ended since the last call.
 pub(crate) fn announce_ended(state: &mut State) {

@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use super::api_error::ApiError;
 use super::avatars::completed_avatar_handle;
-use super::communication::COMMON_FIELDS;
+use super::communication::deny_unknown;
 use super::fields::Fields;
+use super::job_draft::{JobDraft, ResourceChange};
 use super::media_kind::MediaKind;
 use super::request::Request;
 use super::response::ApiResult;
-use super::submit::{self, JobDraft, ResourceChange};
+use super::submit;
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::ResourceDetails;
 use crate::engine::speech::{Quality, Speech};
-use crate::engine::versioned_models::price;
 use crate::media::{Spec, dimensions};
 
 /// The maximum number of scenes in a video.
@@ -33,16 +33,10 @@ pub(super) fn talking_video(request: &mut Request<'_>) -> ApiResult {
 }
 
 pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
-    let seconds = speech.seconds();
-    let quality = speech.quality;
-    JobDraft {
-        job_type: JobType::AvatarVideoGeneration,
-        model: "avatar-1.0",
-        directives,
-        price: price(JobType::AvatarVideoGeneration, quality.as_str(), seconds),
-        spec: portrait_video(quality.resolution(), seconds),
-        files: 1,
-    }
+    let (quality, seconds) = (speech.quality, speech.seconds());
+    let spec = portrait_video(quality.resolution(), seconds);
+    let job_type = JobType::AvatarVideoGeneration;
+    JobDraft::of_product(job_type, quality.as_str(), seconds, spec, directives)
 }
 
 /// Returns the specification of a portrait video with sound.
@@ -59,8 +53,7 @@ pub(super) fn read_speech(
 ) -> Result<(Speech, Directives), ApiError> {
     const FIELDS: [&str; 6] =
         ["avatar_handle", "script", "video_inputs", "quality", "product_image", "scene"];
-    let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(is_known, "an avatar video")?;
+    deny_unknown(fields, |name| FIELDS.contains(&name), "an avatar video")?;
     let handle = completed_avatar_handle(request, fields)?;
     let script = fields.non_blank_text("script")?;
     let inputs = fields.objects("video_inputs", 1..=MAX_VIDEO_INPUTS)?;
@@ -95,35 +88,25 @@ pub(super) fn read_speech(
 /// `avatar_handle` into the video at `video_url` or the image at `image_url`.
 pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
-        const FIELDS: [&str; 3] = ["avatar_handle", "video_url", "image_url"];
-        let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
-        fields.deny_unknown(is_known, "avatar-face-swap")?;
+        let is_own = |name: &str| matches!(name, "avatar_handle" | "video_url" | "image_url");
+        deny_unknown(fields, is_own, "avatar-face-swap")?;
         completed_avatar_handle(request, fields)?;
         let video = fields.media_url("video_url", MediaKind::Video)?;
         let image = fields.media_url("image_url", MediaKind::Image)?;
         let (width, height) = dimensions("720p", "16:9");
         let spec = match (video, image) {
-            (Some(_), None) => Spec::Video {
-                width,
-                height,
-                duration_ms: FACE_SWAP_SECONDS * 1000,
-                with_audio: true,
-                seed: 0,
-            },
+            (Some(_), None) => {
+                let duration_ms = FACE_SWAP_SECONDS * 1000;
+                Spec::Video { width, height, duration_ms, with_audio: true, seed: 0 }
+            }
             (None, Some(_)) => Spec::Image { width, height, seed: 0 },
             (Some(_), Some(_)) => {
                 return Err(fields.error("image_url", "cannot be combined with `video_url`"));
             }
             (None, None) => return Err(fields.error("video_url", "or `image_url` is required")),
         };
-        let draft = JobDraft {
-            job_type: JobType::AvatarFaceSwap,
-            model: "avatar-face-swap",
-            directives: fields.directives()?,
-            price: price(JobType::AvatarFaceSwap, "", 1),
-            spec,
-            files: 1,
-        };
+        let directives = fields.directives()?;
+        let draft = JobDraft::of_product(JobType::AvatarFaceSwap, "", 1, spec, directives);
         Ok((draft, ResourceChange::None))
     })
 }

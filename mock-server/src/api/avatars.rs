@@ -8,18 +8,17 @@ use serde_json::{Value, json};
 use svc_sdk::contract::JobStatus;
 
 use super::api_error::ApiError;
-use super::communication::COMMON_FIELDS;
+use super::communication::deny_unknown;
 use super::fields::Fields;
+use super::job_draft::{JobDraft, ResourceChange};
 use super::media_kind::MediaKind;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
-use super::submit::{self, JobDraft, ResourceChange};
-use super::{pagination, resources, search};
+use super::{pagination, resources, search, submit};
 use crate::catalog_data::avatars::{self, AVATARS, CatalogAvatar};
 use crate::engine::Hosts;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
-use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
 /// The maximum length of a handle.
@@ -33,9 +32,7 @@ pub(super) fn generate(request: &mut Request<'_>) -> ApiResult {
 /// Reads the fields of a new avatar: an unused `avatar_handle`, and `input` with exactly one of
 /// `prompt`, `props` and `image_url` (or its alias `photo`).
 fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let is_known =
-        |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(is_known, "avatar-1.0")?;
+    deny_unknown(fields, |name| matches!(name, "avatar_handle" | "input"), "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
     if !is_valid_handle(handle) {
         let problem = "must be 1 to 40 lowercase letters, digits, `-` or `_`";
@@ -58,14 +55,8 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     if input_fields.object("props")?.is_some_and(serde_json::Map::is_empty) {
         return Err(input_fields.error("props", "must not be empty"));
     }
-    let draft = JobDraft {
-        job_type: JobType::AvatarGeneration,
-        model: "avatar-1.0",
-        directives: fields.directives()?,
-        price: price(JobType::AvatarGeneration, "", 1),
-        spec: Spec::Image { width: 720, height: 720, seed: 0 },
-        files: 1,
-    };
+    let spec = Spec::Image { width: 720, height: 720, seed: 0 };
+    let draft = JobDraft::of_product(JobType::AvatarGeneration, "", 1, spec, fields.directives()?);
     let details = ResourceDetails::Avatar { handle: handle.to_owned(), is_ready: false };
     Ok((draft, ResourceChange::Create(details)))
 }

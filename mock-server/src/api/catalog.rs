@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{Operation, Surface};
 
-use super::json_object::set_field;
 use super::models::{capabilities, credits, range};
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
@@ -11,6 +10,7 @@ use crate::engine::jobs::JobType;
 use crate::engine::versioned_models::{
     IMAGE_1, MUSIC_SECONDS, PRICE_LIST, Product, USD_PER_CREDIT, VIDEO_1,
 };
+use crate::json_object::set_field;
 
 /// The models: ID, name and type.
 const MODELS: [(&str, &str, &str); 6] = [

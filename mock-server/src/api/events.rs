@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::job_view::error_of;
 use super::jobs::find;
-use super::json_object::set_field;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::Time;
 use crate::engine::jobs::Job;
+use crate::json_object::set_field;
 
 /// `GET /v1/jobs/{id}/events`: oldest first.
 pub(super) fn list(request: &mut Request<'_>) -> ApiResult {

@@ -7,11 +7,11 @@ use svc_sdk::types::Usd;
 
 use super::api_error::seconds;
 use super::error_details::{ErrorContext, details};
-use super::json_object::set_field;
 use crate::engine::jobs::{Artifact, Job, Metadata};
 use crate::engine::runs::GenerationJob;
 use crate::engine::time::TimeText;
 use crate::engine::{Host, Hosts, State, Time};
+use crate::json_object::set_field;
 use crate::media;
 
 /// A job as a surface shows it. The fields of this and the other views are sorted by name.

@@ -6,12 +6,12 @@ use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
-use super::json_object::set_field;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::models::{self, MODELS, Model, Router};
 use crate::engine::profiles::Range;
 use crate::engine::versioned_models::USD_PER_CREDIT;
+use crate::json_object::set_field;
 
 pub(super) fn list(router: Router) -> ApiResult {
     Ok(ApiResponse::list(models::for_router(router).map(entry).collect()))

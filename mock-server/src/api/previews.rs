@@ -5,18 +5,18 @@ use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::api_error::ApiError;
 use super::avatar_videos::{portrait_video, read_speech, video_draft};
-use super::communication::{COMMON_FIELDS, CommunicationOptions};
+use super::communication::{CommunicationOptions, deny_unknown};
 use super::fields::{Fields, directives};
+use super::job_draft::{JobDraft, ResourceChange};
 use super::jobs::next_poll;
 use super::request::Request;
 use super::resources::find;
 use super::response::ApiResult;
-use super::submit::{self, JobDraft, ResourceChange};
+use super::submit;
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::{ResourceDetails, ResourceKind};
 use crate::engine::speech::Speech;
-use crate::engine::versioned_models::price;
 
 /// `POST /v1/avatar-video-previews`: the same fields as for an avatar video.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
@@ -92,17 +92,11 @@ fn find_in_path(request: &Request<'_>) -> Result<Preview, ApiError> {
 
 /// Validates the fields. The handlers do this before they check the status of the preview.
 fn deny_all_but_communication(fields: Fields<'_>) -> Result<(), ApiError> {
-    fields.deny_unknown(|name| COMMON_FIELDS.contains(&name), "this operation")?;
+    deny_unknown(fields, |_| false, "this operation")?;
     CommunicationOptions::parse(fields).map(drop)
 }
 
 fn preview_draft(speech: &Speech, directives: Directives) -> JobDraft {
-    JobDraft {
-        job_type: JobType::AvatarVideoPreview,
-        model: "avatar-1.0",
-        directives,
-        price: price(JobType::AvatarVideoPreview, "", 1),
-        spec: portrait_video("480p", speech.preview_seconds()),
-        files: 1,
-    }
+    let spec = portrait_video("480p", speech.preview_seconds());
+    JobDraft::of_product(JobType::AvatarVideoPreview, "", 1, spec, directives)
 }

@@ -5,13 +5,13 @@ use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::api_error::ApiError;
 use super::job_view::{artifacts, error_of};
-use super::json_object::set_field;
 use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::Job;
 use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
 use crate::engine::{Hosts, State};
+use crate::json_object::set_field;
 
 /// Returns the resource that the path names, if it is of this kind and in the key's workspace.
 pub(super) fn find<'r>(

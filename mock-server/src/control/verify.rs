@@ -8,7 +8,6 @@ use super::error::ControlApiError;
 use super::lists::RequestFilter;
 use super::request::{ControlRequest, ControlResult, Query};
 use crate::engine::request_log::LoggedRequest;
-use crate::mock_state::MockState;
 
 /// The fields of the body that are filters of requests.
 const FILTERS: [&str; 7] = ["workspace", "key", "operation", "method", "path", "status", "since"];
@@ -50,7 +49,7 @@ impl Count {
     }
 }
 
-pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn verify(request: &mut ControlRequest<'_>) -> ControlResult {
     let fields: Map<String, Value> = request.body()?;
     let (mut filters, mut body, mut count) = (Vec::new(), None, Count::Exactly(1));
     for (name, value) in &fields {
@@ -87,21 +86,21 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
     let query = Query::parse(&query, &FILTERS)?;
     if let Some(workspace) = query.text("workspace") {
-        state.simulator.state.check_knows_workspace(workspace)?;
+        request.state().check_knows_workspace(workspace)?;
     }
     let filter = RequestFilter::read(&query)?;
-    let exchanges = &state.exchanges;
+    let mock = &*request.mock;
     let body_differences = |seq| {
         let mut differences = Vec::new();
         let Some(expected) = body else { return differences };
-        match exchanges.request_body(seq).map(serde_json::from_str) {
+        match mock.exchanges.request_body(seq).map(serde_json::from_str) {
             Some(Ok(actual)) => compare(expected, &actual, String::new(), &mut differences),
             Some(Err(_)) => differences.push("/body: is not JSON".to_owned()),
             None => differences.push("/body: is not stored".to_owned()),
         }
         differences
     };
-    let entries = || state.simulator.state.request_log.after(filter.since());
+    let entries = || mock.simulator.state.request_log.after(filter.since());
     let is_match =
         |entry: &&LoggedRequest| filter.includes(entry) && body_differences(entry.seq).is_empty();
     let matched = entries().filter(is_match).fold(0, |count, _| count + 1);

@@ -6,19 +6,9 @@ use url::{Host, Url};
 use super::message::RpcError;
 use crate::engine::Hosts;
 
-/// The rejection of a request before its message is read.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct TransportError {
-    pub(super) status: u16,
-    pub(super) error: RpcError,
-}
-
-/// Checks the `Origin` and `Accept` headers.
-pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportError> {
-    let rejected = |status, message: &str| {
-        let error = RpcError::invalid_request(message);
-        Err(TransportError { status, error })
-    };
+/// Checks the `Origin` and `Accept` headers. Returns the status and the error of a rejection.
+pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), (u16, RpcError)> {
+    let rejected = |status, message: &str| Err((status, RpcError::invalid_request(message)));
     if !headers
         .get_all(header::ORIGIN)
         .iter()

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 
-use super::handlers::{check_outage, find};
-use crate::api::json_object::set_field;
+use super::handlers::{check_readable, find};
 use crate::api::request::Request;
 use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::runs::{Run, RunKind};
 use crate::engine::{State, Time};
+use crate::json_object::set_field;
 
 /// The phases of a run, with the tenth of its duration at which each one starts.
 const PHASES: [(&str, u64); 5] =
@@ -17,8 +17,7 @@ const PHASES: [(&str, u64); 5] =
 /// `GET /v1/format-runs/{run_id}/events`: oldest first.
 pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
-    let id = find(request, RunKind::Format)?.id.clone();
-    check_outage(request, &id)?;
+    check_readable(request, RunKind::Format)?;
     let run = find(request, RunKind::Format)?;
     Ok(ApiResponse::list(events(request.state, run, now)))
 }

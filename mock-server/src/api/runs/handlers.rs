@@ -10,17 +10,16 @@ use super::request::{RunDefaults, RunRequest, check_funds, check_requested_error
 use crate::api::announcements::announce_ended;
 use crate::api::api_error::{ApiError, seconds};
 use crate::api::pagination;
-use crate::api::request::{IdempotencySlot, Request};
+use crate::api::request::{Created, Request};
 use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::runs::{Run, RunFilter, RunKind};
 
 /// Checks spend limit and funds, and starts a run whose fields are valid.
 pub(in crate::api) fn start(
     request: &mut Request<'_>,
-    slot: IdempotencySlot,
     run_request: RunRequest,
     defaults: RunDefaults,
-) -> ApiResult {
+) -> Created {
     // The request is consumed below, but this error is only returned if nothing else is wrong.
     let (run_request, given) = run_request.applicable(request);
     let requested_error = check_requested_error(&run_request, request.hosts);
@@ -36,8 +35,7 @@ pub(in crate::api) fn start(
         None => Value::Null,
     };
     let stored = request.receipt_to_store(&receipt);
-    request.store_receipt(slot, stored);
-    Ok(ApiResponse::data(202, receipt))
+    Ok((ApiResponse::data(202, receipt), stored))
 }
 
 /// Lists the runs that match a filter, newest first. `limit` and `cursor` page through them.
@@ -55,15 +53,13 @@ pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResu
 
 /// Responds with the receipt. If the output is not readable yet, it is in the next receipt.
 pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
-    check_outage(request, &id)?;
+    check_readable(request, kind)?;
     read(request, kind)
 }
 
 /// Responds with the status alone, for polls.
 pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
-    check_outage(request, &id)?;
+    check_readable(request, kind)?;
     let run = find(request, kind)?;
     let terminal = run.status.is_terminal();
     let payload = json!({
@@ -79,8 +75,7 @@ pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiRes
 
 /// Responds with the receipt of a run that has ended.
 pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
-    check_outage(request, &id)?;
+    check_readable(request, kind)?;
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
         let wait = next_poll(request, run);
@@ -91,7 +86,7 @@ pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiRes
 
 /// Cancels a run, unless it has already ended, and responds with the receipt.
 pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
+    let id = find(request, kind)?.id.clone();
     request.deny_body_fields()?;
     let now = request.now();
     if let Some(number) = request.state.runs.number(&id) {
@@ -143,10 +138,6 @@ pub(in crate::api) fn find<'r>(
     })
 }
 
-fn find_id(request: &Request<'_>, kind: RunKind) -> Result<String, ApiError> {
-    find(request, kind).map(|run| run.id.clone())
-}
-
 fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let run = find(request, kind)?;
     let id = run.id.clone();
@@ -158,10 +149,11 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     Ok(ApiResponse::data(200, receipt))
 }
 
-/// Returns an error if a directive requested an outage for this read. The run itself is not
-/// affected.
-pub(super) fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
-    if !request.state.runs.take_outage(id) {
+/// Checks that the run in the path can be read: a directive may have requested an outage for this
+/// read, which does not affect the run itself.
+pub(super) fn check_readable(request: &mut Request<'_>, kind: RunKind) -> Result<(), ApiError> {
+    let id = find(request, kind)?.id.clone();
+    if !request.state.runs.take_outage(&id) {
         return Ok(());
     }
     let message = "agent service is unavailable; the run is not affected";

@@ -6,9 +6,9 @@ use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 use crate::api::api_error::seconds;
 use crate::api::error_details::{ErrorContext, details};
 use crate::api::job_view::{artifact_url, artifact_views};
-use crate::api::json_object::set_field;
 use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
 use crate::engine::{Host, Hosts, State, Time};
+use crate::json_object::set_field;
 
 /// Returns the receipt of a run, with its webhook delivery if there is one.
 pub(crate) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {

@@ -5,6 +5,7 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::{PlannedOutcome, Run};
 use crate::engine::output_schema::{Violation, example, fit, urls_in};
+use crate::json_object::set_field;
 
 /// The field of the image in outputs without a schema.
 const IMAGE: &str = "image_url";
@@ -70,9 +71,7 @@ impl RunOutput {
             ErrorCode::PrimaryOutputMissing => {
                 let key = self.primary_key.get_or_insert_with(|| IMAGE.to_owned());
                 self.output = full_output(run, url);
-                if let Some(fields) = self.output.as_object_mut() {
-                    fields.insert(key.clone(), Value::Null);
-                }
+                set_field(&mut self.output, key, Value::Null);
             }
             _ => {}
         }
@@ -98,9 +97,7 @@ fn full_output(run: &Run, url: Option<&str>) -> Value {
         None => format!("The output of the {kind} run."),
     };
     let mut output = json!({"summary": summary});
-    if let (Some(url), Some(fields)) = (url, output.as_object_mut()) {
-        fields.insert(IMAGE.to_owned(), json!(url));
-    }
+    set_field(&mut output, IMAGE, url.map(|url| json!(url)));
     output
 }
 

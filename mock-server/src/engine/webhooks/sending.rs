@@ -14,6 +14,7 @@ use crate::engine::timers::TimerEvent;
 use crate::engine::url_placeholders::resolve_placeholders;
 use crate::engine::workspaces::Workspace;
 use crate::engine::{Hosts, State, Time};
+use crate::json_object::set_field;
 
 /// The value of `last_error` for a URL that is not allowed.
 const URL_NOT_PUBLIC: &str = "url_not_public";
@@ -222,15 +223,12 @@ fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
     if payload.is_none_or(|payload| payload.len() <= MAX_WEBHOOK_RECEIPT_BYTES) {
         return body.to_string();
     }
-    if let Some(fields) = body.as_object_mut() {
-        let result_url = resolve_placeholders(json!(announcement.result_url), hosts);
-        let error = json!({
-            "code": ErrorCode::PayloadTooLarge,
-            "message": format!("The payload is larger than {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
-            "result_url": result_url,
-        });
-        fields.insert("payload".to_owned(), Value::Null);
-        fields.insert("error".to_owned(), error);
-    }
+    let error = json!({
+        "code": ErrorCode::PayloadTooLarge,
+        "message": format!("The payload is larger than {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
+        "result_url": resolve_placeholders(json!(announcement.result_url), hosts),
+    });
+    set_field(&mut body, "payload", Value::Null);
+    set_field(&mut body, "error", error);
     body.to_string()
 }
