@@ -56,7 +56,6 @@ impl Simulator {
         advance(&mut self.state, now);
     }
 
-    /// Returns the time of the next scheduled event.
     pub(crate) fn next_due(&self) -> Option<Time> {
         let next = [self.state.timers.next(), self.state.top_ups.next_expiry()];
         next.into_iter().flatten().min()
@@ -70,7 +69,6 @@ impl Simulator {
         next.map(|(at, _)| *at)
     }
 
-    /// Returns the current service time.
     pub(crate) fn now(&self) -> Time {
         self.state.now
     }
@@ -111,12 +109,10 @@ impl Simulator {
         Snapshot::of(&self.state)
     }
 
-    /// Returns the base URLs of the hosts.
     pub(crate) fn hosts(&self) -> &Hosts {
         &self.settings.hosts
     }
 
-    /// Sets the base URLs of the hosts, and returns those before.
     pub(crate) fn replace_hosts(&mut self, hosts: Hosts) -> Hosts {
         std::mem::replace(&mut self.settings.hosts, hosts)
     }
@@ -179,7 +175,6 @@ impl Simulator {
         self.state.webhook_queue.is_busy()
     }
 
-    /// Settles a top-up and returns it. Setting the status that it already has changes nothing.
     pub(crate) fn settle_top_up(
         &mut self,
         id: &str,
@@ -201,7 +196,6 @@ impl Simulator {
         self.job(id).ok_or_else(|| ControlError::NotFound(format!("job {id:?} not found")))
     }
 
-    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn requests(&self, since: u64) -> Vec<Value> {
         self.state.request_log.since(since)
     }

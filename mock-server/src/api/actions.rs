@@ -70,7 +70,7 @@ pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
         let known = [&["instruction", "input"], COMMUNICATION_FIELDS.as_slice()].concat();
         runs::deny_unknown(fields, &known, "an Action run")?;
         let run_request = RunRequest::parse(fields)?;
-        if !action.has_api_trigger() {
+        if !action.triggers.contains(&Trigger::ApiCall) {
             let message = "Action has no API-call trigger";
             return Err(ApiError::new(ErrorCode::ActionApiTriggerDisabled, message));
         }

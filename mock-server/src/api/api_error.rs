@@ -12,7 +12,6 @@ use svc_sdk::contract::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction, Rat
 use crate::engine::Host;
 use crate::json_object::set_field;
 
-/// The maximum number of characters of a field name in a message.
 const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -64,12 +63,10 @@ impl ApiError {
             .retry_after(wait)
     }
 
-    /// Creates the error for a path that does not exist.
     pub(super) fn unknown_path() -> Self {
         Self::new(ErrorCode::NotFound, "no resource at this path")
     }
 
-    /// Creates the error for an exhausted rate limit.
     pub(super) fn rate_limited(bucket: RateLimitBucket, wait: Duration) -> Self {
         let message = format!("{} rate limit exceeded", bucket.as_str());
         Self::new(ErrorCode::RateLimited, message)
@@ -82,7 +79,6 @@ impl ApiError {
         self
     }
 
-    /// Adds an entry to `details`.
     pub(crate) fn detail(mut self, name: &str, value: Value) -> Self {
         self.0.details.insert(name.to_owned(), value);
         self
@@ -94,7 +90,6 @@ impl ApiError {
         self
     }
 
-    /// Sets the methods that the path supports.
     pub(crate) fn allow(mut self, methods: &'static str) -> Self {
         self.0.allow = Some(methods);
         self

@@ -1,19 +1,22 @@
-//! Talking avatar videos and face swaps.
+//! Talking avatar videos, their previews, and face swaps. A preview is free, short and small. It can be
+//! regenerated under the same ID, and the full video can be generated from it.
 
 use serde_json::Value;
+use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::api_error::ApiError;
 use super::avatars::completed_avatar_handle;
-use super::communication::deny_unknown;
-use super::fields::Fields;
+use super::communication::{CommunicationOptions, deny_unknown};
+use super::fields::{Fields, directives};
 use super::job_draft::{JobDraft, ResourceChange};
-use super::media_kind::MediaKind;
+use super::references::MediaKind;
 use super::request::Request;
+use super::resources;
 use super::response::ApiResult;
 use super::submit;
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::resources::ResourceDetails;
+use crate::engine::resources::{ResourceDetails, ResourceKind};
 use crate::engine::speech::{Quality, Speech};
 use crate::media::{Spec, dimensions};
 
@@ -32,7 +35,7 @@ pub(super) fn talking_video(request: &mut Request<'_>) -> ApiResult {
     })
 }
 
-pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
+fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
     let (quality, seconds) = (speech.quality, speech.seconds());
     let spec = portrait_video(quality.resolution(), seconds);
     let job_type = JobType::AvatarVideoGeneration;
@@ -40,14 +43,14 @@ pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
 }
 
 /// Returns the specification of a portrait video with sound.
-pub(super) fn portrait_video(resolution: &str, seconds: u64) -> Spec {
+fn portrait_video(resolution: &str, seconds: u64) -> Spec {
     let (width, height) = dimensions(resolution, "9:16");
     Spec::Video { width, height, duration_ms: seconds * 1000, with_audio: true, seed: 0 }
 }
 
 /// Reads the fields of a talking video: `avatar_handle`, exactly one of `script` and
 /// `video_inputs`, and the optional `quality`, `product_image` and `scene`.
-pub(super) fn read_speech(
+fn read_speech(
     request: &Request<'_>,
     fields: Fields<'_>,
 ) -> Result<(Speech, Directives), ApiError> {
@@ -109,4 +112,86 @@ pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
         let draft = JobDraft::of_product(JobType::AvatarFaceSwap, "", 1, spec, directives);
         Ok((draft, ResourceChange::None))
     })
+}
+
+/// `POST /v1/avatar-video-previews`: the same fields as for an avatar video.
+pub(super) fn create_preview(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, |request, fields| {
+        let (speech, directives) = read_speech(request, fields)?;
+        let draft = preview_draft(&speech, directives);
+        Ok((draft, ResourceChange::Create(ResourceDetails::Preview { speech })))
+    })
+}
+
+/// `POST /v1/avatar-video-previews/{id}/regenerate`: possible once the job of the preview has ended,
+/// with any status.
+pub(super) fn regenerate_preview(request: &mut Request<'_>) -> ApiResult {
+    let preview = find_preview(request)?;
+    submit::submit_versioned(request, |_, fields| {
+        deny_all_but_communication(fields)?;
+        if !preview.status.is_terminal() {
+            return Err(preview.not_ready);
+        }
+        let draft = preview_draft(&preview.speech, preview.directives()?);
+        Ok((draft, ResourceChange::Regenerate(preview.id)))
+    })
+}
+
+/// `POST /v1/avatar-video-previews/{id}/generate-video`: generates the video of a completed preview.
+pub(super) fn generate_from_preview(request: &mut Request<'_>) -> ApiResult {
+    let preview = find_preview(request)?;
+    submit::submit_versioned(request, |_, fields| {
+        deny_all_but_communication(fields)?;
+        if preview.status != JobStatus::Completed {
+            return Err(preview.not_ready);
+        }
+        let draft = video_draft(&preview.speech, preview.directives()?);
+        let details =
+            ResourceDetails::AvatarVideo { speech: preview.speech, preview_id: Some(preview.id) };
+        Ok((draft, ResourceChange::Create(details)))
+    })
+}
+
+/// A preview with the status of its job.
+struct Preview {
+    id: String,
+    speech: Speech,
+    status: JobStatus,
+    /// The error for requests that need another status.
+    not_ready: ApiError,
+}
+
+impl Preview {
+    /// Returns the directives of the script, which apply to later jobs as well.
+    fn directives(&self) -> Result<Directives, ApiError> {
+        directives([self.speech.text.as_str()])
+    }
+}
+
+fn find_preview(request: &Request<'_>) -> Result<Preview, ApiError> {
+    let resource = resources::find(request, ResourceKind::Preview)?;
+    let job = request.state.jobs.by_id(&resource.job_id);
+    let (ResourceDetails::Preview { speech }, Some(job)) = (&resource.details, job) else {
+        return Err(resources::not_found());
+    };
+    let is_terminal = job.status.is_terminal();
+    let wait = job.timeline.next_poll(is_terminal, request.now(), request.hosts);
+    let code = ErrorCode::JobNotCompleted;
+    Ok(Preview {
+        id: resource.id.clone(),
+        speech: speech.clone(),
+        status: job.status.clone(),
+        not_ready: ApiError::not_terminal(code, "preview", &job.status, wait),
+    })
+}
+
+/// Validates the fields. The handlers do this before they check the status of the preview.
+fn deny_all_but_communication(fields: Fields<'_>) -> Result<(), ApiError> {
+    deny_unknown(fields, |_| false, "this operation")?;
+    CommunicationOptions::parse(fields).map(drop)
+}
+
+fn preview_draft(speech: &Speech, directives: Directives) -> JobDraft {
+    let spec = portrait_video("480p", speech.preview_seconds());
+    JobDraft::of_product(JobType::AvatarVideoPreview, "", 1, spec, directives)
 }

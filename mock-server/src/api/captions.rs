@@ -7,7 +7,7 @@ use super::api_error::ApiError;
 use super::communication::deny_unknown;
 use super::fields::Fields;
 use super::job_draft::{JobDraft, ResourceChange};
-use super::media_kind::MediaKind;
+use super::references::MediaKind;
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit;
@@ -15,7 +15,6 @@ use crate::engine::jobs::JobType;
 use crate::engine::resources::ResourceDetails;
 use crate::media::Spec;
 
-/// The length of the captions in milliseconds.
 const DURATION_MS: u64 = 12_000;
 
 /// The texts by language. The first one is for all other languages.

@@ -23,7 +23,6 @@ pub(super) fn deny_unknown(
     fields.deny_unknown(|name| is_own(name) || COMMON.contains(&name), owner)
 }
 
-/// The communication fields of a submit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CommunicationOptions {
     /// How long the response waits for the end of the job, in the time of clients. Set for `sync`
@@ -34,7 +33,6 @@ pub(super) struct CommunicationOptions {
 }
 
 impl CommunicationOptions {
-    /// Reads the communication fields and the metadata.
     pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
         let webhook_url = fields.webhook_url("webhook_url")?;

@@ -5,10 +5,10 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::api_error::ApiError;
 use super::fields::Fields;
+use super::pagination;
 use super::request::{Created, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
-use super::{pagination, strict_json};
 use crate::engine::formats::{CREATED_AT, FORMATS, Format, FormatState, NotCallable, Owner};
 use crate::engine::runs::{RunFilter, RunKind};
 
@@ -71,9 +71,8 @@ pub(super) fn create_once(
     create: impl FnOnce(&mut Request<'_>) -> Created,
 ) -> ApiResult {
     request.body()?;
-    let digest =
-        |request: &Request<'_>| strict_json::digest(request.body.as_ref().unwrap_or(&Value::Null));
-    request.create_once_in(&format!("{operation} {}", format.id), digest, create)
+    let scope = format!("{operation} {}", format.id);
+    request.create_once_in(&scope, |request| request.body_digest(), create)
 }
 
 /// Reads the fields of a run, and whether it is to be rejected if another run is active.

@@ -8,7 +8,7 @@ use super::api_error::ApiError;
 use super::communication::{CommunicationOptions, deny_unknown};
 use super::fields::Fields;
 use super::job_draft::JobDraft;
-use super::media_kind::MediaKind;
+use super::references::MediaKind;
 use crate::engine::jobs::JobType;
 use crate::engine::models::{self, Model, Router};
 use crate::engine::profiles::Range;
@@ -17,7 +17,6 @@ use crate::media::{Spec, dimensions};
 /// The maximum number of characters of an invalid model id that an error shows.
 const MAX_SHOWN_CHARS: usize = 64;
 
-/// The validated parameters of a generation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Generation {
     pub(super) model: &'static Model,

@@ -8,7 +8,6 @@ use crate::engine::resources::ResourceDetails;
 use crate::engine::versioned_models::Product;
 use crate::media::Spec;
 
-/// The validated parameters of a new job.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JobDraft {
     pub(super) job_type: JobType,

@@ -138,15 +138,15 @@ fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
         "items": items,
         "created_at": queue.created_at.to_string(),
         "status_url": format!("{}{}", hosts.base(Host::Developer), path.unwrap_or_default()),
-        "next_poll_after_seconds": seconds(hosts.client_time(next_poll(state, queue))),
+        "next_poll_after_seconds": seconds(next_poll(state, queue, hosts)),
     })
 }
 
 /// Returns how long to wait until the next run of the queue is expected to end.
-fn next_poll(state: &State, queue: &Queue) -> std::time::Duration {
+fn next_poll(state: &State, queue: &Queue, hosts: &Hosts) -> std::time::Duration {
     let runs = queue.items.iter().filter_map(|item| item.run_id.as_deref());
     let running =
         runs.filter_map(|id| state.runs.by_id(id)).filter(|run| !run.status.is_terminal());
-    let hints = running.map(|run| run.timeline.poll_hint(false, state.now));
+    let hints = running.map(|run| run.timeline.next_poll(false, state.now, hosts));
     hints.min().unwrap_or_default()
 }

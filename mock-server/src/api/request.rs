@@ -20,7 +20,6 @@ use crate::engine::keys::{ApiKey, OperationName, Source};
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time, UndocumentedKeys};
 
-/// A request that passed the checks.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) state: &'a mut State,
@@ -35,8 +34,6 @@ pub(super) struct Request<'a> {
     /// The key of the caller. `None` on public routes only.
     pub(super) caller: Option<ApiKey>,
     pub(super) request_id: &'a str,
-    /// The treatment of a key if the operation's idempotency is not documented.
-    pub(super) undocumented_keys: UndocumentedKeys,
     /// The maximum cost of a create. Only MCP tools have such a limit.
     pub(super) max_spend: Option<Usd>,
 }
@@ -67,17 +64,14 @@ impl Request<'_> {
         applicable
     }
 
-    /// Returns the value of the first parameter in the path.
     pub(super) fn id(&self) -> &str {
         self.segments.first().map_or("", String::as_str)
     }
 
-    /// Returns the required body.
     pub(super) fn body(&self) -> Result<&Value, ApiError> {
         self.body.as_ref().ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
     }
 
-    /// Returns the fields of the required body.
     pub(super) fn fields(&self) -> Result<Fields<'_>, ApiError> {
         self.fields_of(self.body()?)
     }
@@ -109,7 +103,6 @@ impl Request<'_> {
         }
     }
 
-    /// Returns a query parameter that must be one of the known values.
     pub(super) fn parameter_one_of(
         &self,
         name: &str,
@@ -124,15 +117,16 @@ impl Request<'_> {
         }
     }
 
+    pub(super) fn body_digest(&self) -> BodyDigest {
+        strict_json::digest(self.body.as_ref().unwrap_or(&Value::Null))
+    }
+
     /// Creates something, or responds with the receipt of an earlier request with the same idempotency
     /// key, path and body.
     pub(super) fn create_once(&mut self, create: impl FnOnce(&mut Self) -> Created) -> ApiResult {
-        let digest = |request: &Self| {
-            let body = request.body.as_ref().unwrap_or(&Value::Null);
-            match request.segments.as_slice() {
-                [] => strict_json::digest(body),
-                segments => strict_json::digest(&json!([segments, body])),
-            }
+        let digest = |request: &Self| match request.segments.as_slice() {
+            [] => request.body_digest(),
+            segments => strict_json::digest(&json!([segments, request.body])),
         };
         self.create_once_in(self.operation.name(), digest, create)
     }
@@ -148,7 +142,7 @@ impl Request<'_> {
     ) -> ApiResult {
         let is_used = match self.operation.retry() {
             RetryClass::Key => true,
-            RetryClass::Unsent => self.undocumented_keys == UndocumentedKeys::Honor,
+            RetryClass::Unsent => self.state.undocumented_keys == UndocumentedKeys::Honor,
             _ => false,
         };
         let key = if is_used { idempotency_key(self.headers)? } else { None };

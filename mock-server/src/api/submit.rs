@@ -6,12 +6,12 @@ use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
 use super::communication::CommunicationOptions;
+use super::error_details::requested_error;
 use super::fields::{Fields, directive_error};
 use super::generation;
 use super::job_draft::{JobDraft, ResourceChange};
 use super::job_view::JobReceipt;
 use super::request::{Created, Request};
-use super::requested_error::requested_error;
 use super::resources;
 use super::response::{ApiResponse, ApiResult, JobWait};
 use crate::engine::idempotency::StoredReceipt;

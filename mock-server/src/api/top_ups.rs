@@ -6,9 +6,9 @@ use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
 use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
 use super::api_error::ApiError;
+use super::error_details::requested_error;
 use super::fields::{Fields, directives};
 use super::request::{Created, Request};
-use super::requested_error::requested_error;
 use super::response::{ApiResponse, ApiResult};
 use super::strict_json;
 use crate::engine::destination;

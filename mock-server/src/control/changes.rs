@@ -47,7 +47,6 @@ pub(super) fn revoke_key(request: &mut ControlRequest<'_>) -> ControlResult {
     ok(revoked(request.state(), id)?)
 }
 
-/// Revokes a key by its id and returns it.
 pub(crate) fn revoked(state: &mut State, id: &str) -> Result<Value, ControlError> {
     let key = state.revoke_key(id)?;
     Ok(json!({

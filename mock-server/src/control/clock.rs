@@ -29,7 +29,6 @@ pub(super) fn get(request: &mut ControlRequest<'_>) -> ControlResult {
     ok(clock_view(request.mock))
 }
 
-/// Returns the JSON representation of the clock.
 pub(crate) fn clock_view(state: &mut MockState) -> Value {
     let now = catch_up(state);
     let ClockSetting { mode, speed } = clock_setting(state);
@@ -173,7 +172,6 @@ pub(crate) fn snapshot(state: &mut MockState) -> Value {
     document
 }
 
-/// Restores a state, including its clock.
 pub(crate) fn restore(state: &mut MockState, document: Value) -> Result<(), RestoreError> {
     let restored = replace(state, snapshot::from_value(document)?, false);
     restored.map(drop).map_err(|error| RestoreError(error.message))

@@ -55,7 +55,6 @@ impl ControlApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", message)
     }
 
-    /// Creates the error of a request with more than one `Host` header.
     pub(super) fn several_hosts() -> Self {
         Self::invalid("a request must have one Host header")
     }

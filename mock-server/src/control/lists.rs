@@ -19,9 +19,7 @@ use crate::engine::webhooks::DeliveryStatus;
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::mock_state::MockState;
 
-/// The maximum number of items on a page.
 const MAX_PAGE_SIZE: u64 = 1000;
-/// The maximum number of seconds that a list waits.
 const MAX_WAIT_SECONDS: u64 = 60;
 
 /// The query parameters of each list.

@@ -52,7 +52,6 @@ impl ControlRequest<'_> {
         Ok(change(self.state(), body)?)
     }
 
-    /// Checks that the body is missing or an empty object.
     pub(super) fn empty_body(&self) -> Result<(), ControlApiError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -71,7 +70,6 @@ pub(super) fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, ControlAp
     serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
 }
 
-/// The query parameters of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query(Vec<(String, String)>);
 
@@ -101,7 +99,6 @@ impl Query {
         parameter.map(|(_, value)| value.as_str())
     }
 
-    /// Returns a number within bounds.
     pub(super) fn number(
         &self,
         name: &str,

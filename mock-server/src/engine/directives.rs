@@ -18,7 +18,6 @@ const MAX_SHOWN_CHARS: usize = 60;
 /// What an error code begins with that the mock does not know, but a service might have.
 const FUTURE_CODE: &str = "x_";
 
-/// The names of all directives.
 const NAMES: [&str; 10] = [
     "fail",
     "refuse",
@@ -161,7 +160,6 @@ impl State {
         applicable
     }
 
-    /// Counts a request to which directives were applied.
     pub(crate) fn count_directives(
         &mut self,
         workspace: &str,
@@ -265,7 +263,6 @@ fn code(text: &str) -> Result<ErrorCode, String> {
     }
 }
 
-/// Parses a non-negative amount in dollars.
 fn amount(text: &str) -> Option<Usd> {
     text.parse().ok().filter(|amount| *amount >= Usd::ZERO)
 }

@@ -5,7 +5,6 @@ use svc_sdk::types::Usd;
 use super::grants::Grants;
 use super::workspaces::{WorkspaceKind, Workspaces};
 
-/// The creation time of the seeded Formats.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 
 /// The spend cap of Formats that do not set one.

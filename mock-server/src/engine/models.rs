@@ -72,7 +72,6 @@ impl Model {
         resolutions.filter(|resolution| !resolution.is_empty()).collect()
     }
 
-    /// Returns the names of the accepted input fields.
     pub(crate) fn inputs(&self) -> Vec<&'static str> {
         let profile = self.profile;
         [
@@ -91,7 +90,6 @@ impl Model {
         .collect()
     }
 
-    /// Returns `true` if the model accepts the request field.
     pub(crate) fn takes(&self, field: &str) -> bool {
         match field {
             "duration" => self.profile.duration.is_some(),

@@ -35,7 +35,6 @@ pub(crate) struct RateLimitStatus {
     pub(crate) allowed: bool,
 }
 
-/// The open windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLimits {
@@ -52,7 +51,6 @@ struct Window {
     used: u32,
 }
 
-/// Returns the requests per minute of a key on a plan.
 pub(crate) fn key_limit(
     plan_limits: &PlanLimits,
     plan: &Plan,
@@ -66,7 +64,6 @@ pub(crate) fn key_limit(
     }
 }
 
-/// Returns the requests per minute of an address.
 pub(crate) fn address_limit(plan_limits: &PlanLimits, bucket: RateLimitBucket) -> u32 {
     let multiple = UNAUTHENTICATED_READS_PER_WRITE;
     key_limit(plan_limits, &Plan::Free, bucket, multiple)

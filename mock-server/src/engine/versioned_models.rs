@@ -8,7 +8,6 @@ use super::jobs::JobType;
 use super::models::{Model, image, video};
 use super::profiles::{self, Profile, Range, Rate};
 
-/// The value of a service credit.
 pub(crate) const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
 
 /// Creates a rate in credits per unit. The tier is a resolution, a quality, or empty if the product

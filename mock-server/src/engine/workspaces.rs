@@ -153,12 +153,10 @@ impl Workspace {
     }
 }
 
-/// All workspaces, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Workspaces(BTreeMap<String, Workspace>);
 
-/// The seeded workspaces.
 pub(crate) const INITIAL: [(&str, WorkspaceKind); 3] = [
     ("ws_demo", WorkspaceKind::Personal),
     ("ws_team", WorkspaceKind::Team),

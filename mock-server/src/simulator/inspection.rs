@@ -106,7 +106,6 @@ impl Simulator {
         keys.chain(addresses).collect()
     }
 
-    /// Returns all top-ups with their workspaces.
     pub(crate) fn top_ups(&self) -> Vec<Value> {
         let top_ups = self.state.top_ups.all();
         top_ups

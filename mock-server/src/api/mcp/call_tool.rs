@@ -45,7 +45,6 @@ pub(super) fn call_tool(
     }
     // As over HTTP, a malformed key is an error even for operations that ignore keys.
     idempotency_key(&headers)?;
-    let undocumented_keys = request.state.undocumented_keys;
     let response = dispatch(&mut Request {
         state: request.state,
         hosts: request.hosts,
@@ -57,7 +56,6 @@ pub(super) fn call_tool(
         body,
         caller: Some(request.caller.clone()),
         request_id: request.request_id,
-        undocumented_keys,
         max_spend,
     })?;
     let body = serde_json::from_slice(&response.body).unwrap_or_default();
@@ -125,7 +123,6 @@ fn structured_content(action: ToolAction, mut body: Value) -> Value {
     }
 }
 
-/// The arguments of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 struct Arguments(Map<String, Value>);
 
@@ -145,13 +142,11 @@ impl Arguments {
         }
     }
 
-    /// Removes a required identifier.
     fn take_id(&mut self, name: &str) -> Result<String, ApiError> {
         let id = self.take_text(name)?;
         id.filter(|id| !id.is_empty()).ok_or_else(|| ApiError::field(name, "is required"))
     }
 
-    /// Removes a string, if it is present.
     fn take_text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
         match self.0.remove(name) {
             None => Ok(None),
@@ -160,7 +155,6 @@ impl Arguments {
         }
     }
 
-    /// Removes the spend limit of the call.
     fn take_max_spend(&mut self) -> Result<Option<Usd>, ApiError> {
         let Some(max_spend) = self.0.remove("max_spend_usd") else { return Ok(None) };
         let amount = max_spend

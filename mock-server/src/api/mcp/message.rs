@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use crate::api::strict_json;
 use crate::json_object::set_field;
 
-/// A JSON-RPC request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RpcRequest {
     /// A string or an integer.

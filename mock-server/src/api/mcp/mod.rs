@@ -10,7 +10,6 @@ mod methods;
 mod revision;
 mod schemas;
 mod tools;
-mod transport;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
@@ -40,7 +39,7 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: HeaderMap) -> Respo
         return error_response(request.call.host, request.request_id, &headers, &error);
     }
     let http_request = &request.call.request;
-    if let Err((status, error)) = transport::check(http_request.headers(), request.hosts) {
+    if let Err((status, error)) = revision::check_transport(http_request.headers(), request.hosts) {
         let body = error.body(&Value::Null);
         return json_response(status, request.request_id, headers, body.to_string());
     }
@@ -64,7 +63,6 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: HeaderMap) -> Respo
     json_response(status, request.request_id, headers, body.to_string())
 }
 
-/// Creates a `202` response without a body.
 fn accepted(request_id: &str, headers: HeaderMap) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = http::StatusCode::ACCEPTED;

@@ -1,4 +1,4 @@
-//! Handlers of runs of every kind: start, list, get, status, result, cancel and redelivery.
+//! Handlers of runs of every kind: start, list, get, status, result, events, cancel and redelivery.
 
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use crate::api::pagination;
 use crate::api::request::{Created, Request};
 use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::runs::{Run, RunFilter, RunKind};
+use crate::engine::{State, Time};
+use crate::json_object::set_field;
 
 /// Checks spend limit and funds, and starts a run whose fields are valid.
 pub(in crate::api) fn start(
@@ -62,13 +64,14 @@ pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiRes
     check_readable(request, kind)?;
     let run = find(request, kind)?;
     let terminal = run.status.is_terminal();
+    let wait = run.timeline.next_poll(terminal, request.now(), request.hosts);
     let payload = json!({
         "run_id": run.id,
         "kind": run.config.kind.as_str(),
         "status": run.status,
         "terminal": terminal,
         "result_ready": terminal,
-        "next_poll_after_seconds": seconds(next_poll(request, run)),
+        "next_poll_after_seconds": seconds(wait),
     });
     Ok(ApiResponse::data(200, payload))
 }
@@ -78,8 +81,7 @@ pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiRes
     check_readable(request, kind)?;
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
-        let wait = next_poll(request, run);
-        return Err(ApiError::not_terminal(ErrorCode::RunNotCompleted, "run", &run.status, wait));
+        return Err(not_terminal(request, ErrorCode::RunNotCompleted, run));
     }
     read(request, kind)
 }
@@ -108,8 +110,7 @@ pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> ApiResult {
         return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !run.status.is_terminal() {
-        let wait = next_poll(request, run);
-        return Err(ApiError::not_terminal(ErrorCode::RunNotTerminal, "run", &run.status, wait));
+        return Err(not_terminal(request, ErrorCode::RunNotTerminal, run));
     }
     let id = run.id.clone();
     let delivery = request.state.redeliver(&id);
@@ -151,7 +152,7 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
 
 /// Checks that the run in the path can be read: a directive may have requested an outage for this
 /// read, which does not affect the run itself.
-pub(super) fn check_readable(request: &mut Request<'_>, kind: RunKind) -> Result<(), ApiError> {
+fn check_readable(request: &mut Request<'_>, kind: RunKind) -> Result<(), ApiError> {
     let id = find(request, kind)?.id.clone();
     if !request.state.runs.take_outage(&id) {
         return Ok(());
@@ -162,7 +163,84 @@ pub(super) fn check_readable(request: &mut Request<'_>, kind: RunKind) -> Result
     Err(error.retry_after(wait))
 }
 
-fn next_poll(request: &Request<'_>, run: &Run) -> Duration {
-    let hint = run.timeline.poll_hint(run.status.is_terminal(), request.now());
-    request.hosts.client_time(hint)
+/// Returns the error for a run that has not ended.
+fn not_terminal(request: &Request<'_>, code: ErrorCode, run: &Run) -> ApiError {
+    let wait = run.timeline.next_poll(false, request.now(), request.hosts);
+    ApiError::not_terminal(code, "run", &run.status, wait)
+}
+
+/// The phases of a run, with the tenth of its duration at which each one starts.
+const PHASES: [(&str, u64); 5] =
+    [("queued", 0), ("started", 1), ("planning", 2), ("generating", 3), ("assembling", 9)];
+
+/// `GET /v1/format-runs/{run_id}/events`: the phases of a run so far, and the attempts to deliver its
+/// webhook, oldest first.
+pub(in crate::api) fn events(request: &mut Request<'_>) -> ApiResult {
+    let now = request.now();
+    check_readable(request, RunKind::Format)?;
+    let run = find(request, RunKind::Format)?;
+    Ok(ApiResponse::list(run_events(request.state, run, now)))
+}
+
+/// Returns the events of a run so far, oldest first.
+pub(crate) fn run_events(state: &State, run: &Run, now: Time) -> Vec<Value> {
+    let mut events = phase_events(run, now);
+    for (at, delivery) in state.webhook_queue.attempts(&run.id) {
+        let field = |name| delivery.get(name).unwrap_or(&Value::Null);
+        let mut event = event(run, events.len(), "webhook_delivery", field("status"), at);
+        let mut failures = [field("last_error"), field("last_status_code")].into_iter();
+        let failure = failures.find(|failure| !failure.is_null());
+        let message = failure.map(|failure| match failure.as_str() {
+            Some(text) => json!(text),
+            None => json!(failure.to_string()),
+        });
+        set_field(&mut event, "message", message);
+        events.push(event);
+    }
+    events
+}
+
+/// Returns an event for each phase that the run has reached, and one for its end.
+fn phase_events(run: &Run, now: Time) -> Vec<Value> {
+    let ended = run.status.is_terminal();
+    // A run that ended early never reached its later phases, and one that never started only has
+    // the first.
+    let until = if ended { run.updated_at } else { now };
+    let reached = PHASES.iter().filter(|(phase, tenths)| {
+        *phase == "queued" || run.started && run.timeline.after_tenths(*tenths) <= until
+    });
+    let mut events: Vec<Value> = Vec::new();
+    for (phase, tenths) in reached {
+        let status = match *phase {
+            "queued" => RunStatus::Queued,
+            _ => RunStatus::Running,
+        };
+        let at = run.timeline.after_tenths(*tenths);
+        events.push(event(run, events.len(), phase, &json!(status), at));
+        if *phase == "generating"
+            && let Some(job) = run.unfinished_job(now)
+        {
+            let status = json!(job.status);
+            let mut event = event(run, events.len(), "generation_job", &status, job.started_at);
+            set_field(&mut event, "job_id", json!(job.id));
+            events.push(event);
+        }
+    }
+    if ended {
+        let mut last = event(run, events.len(), "ended", &json!(run.status), run.updated_at);
+        let message = run.error.as_ref().map(|error| json!(error.message));
+        set_field(&mut last, "message", message);
+        events.push(last);
+    }
+    events
+}
+
+fn event(run: &Run, number: usize, phase: &str, status: &Value, at: Time) -> Value {
+    let token = run.id.trim_start_matches("run_");
+    json!({
+        "id": format!("evt_{token}_{number}"),
+        "phase": phase,
+        "status": status,
+        "created_at": at.to_string(),
+    })
 }

@@ -8,10 +8,10 @@ use svc_sdk::types::Usd;
 use super::attachments::Attachments;
 use super::communication::webhook_url;
 use crate::api::api_error::ApiError;
-use crate::api::catalog;
+use crate::api::error_details::requested_error;
 use crate::api::fields::Fields;
+use crate::api::models::developer_model_ids;
 use crate::api::request::Request;
-use crate::api::requested_error::requested_error;
 use crate::api::submit::insufficient_funds;
 use crate::engine::Hosts;
 use crate::engine::directives::Directives;
@@ -31,7 +31,6 @@ pub(in crate::api) struct RunDefaults {
     pub(in crate::api) makes_image: bool,
 }
 
-/// The validated fields of a run.
 #[derive(Clone, Debug)]
 pub(in crate::api) struct RunRequest {
     directives: Directives,
@@ -191,7 +190,7 @@ fn validate_model(fields: Fields<'_>) -> Result<(), ApiError> {
         .into_iter()
         .flat_map(models::for_router)
         .map(|model| model.id)
-        .chain(catalog::model_ids());
+        .chain(developer_model_ids());
     if known.any(|id| id == model) {
         return Ok(());
     }

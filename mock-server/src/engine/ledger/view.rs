@@ -29,7 +29,6 @@ impl LedgerEntry {
     }
 }
 
-/// An entry as the service shows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LedgerView<'l>(pub(crate) &'l LedgerEntry);
 

@@ -129,13 +129,11 @@ impl RunConfig {
         }
     }
 
-    /// Returns the configuration of a run that is skipped.
     pub(crate) fn skipped(self) -> Self {
         Self { planned_outcome: PlannedOutcome::Skipped, ..self }
     }
 }
 
-/// The position of a run in a bulk queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueuePosition {

@@ -9,15 +9,12 @@ use crate::json_object::set_field;
 
 /// The field of the image in outputs without a schema.
 const IMAGE: &str = "image_url";
-/// The maximum number of fields that are changed to make an output invalid.
 const MAX_CHANGED_FIELDS: usize = 8;
 /// The URL to use when only the validity of an output matters.
 const EXAMPLE_URL: &str = "https://media.example/";
 
-/// The URL of a file that is not one of the run.
 const FOREIGN_URL: &str = "https://files.example.com/unknown.png";
 
-/// The output of a run that has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RunOutput {
     /// The output: an object or null.
@@ -53,7 +50,6 @@ impl RunOutput {
         run_output
     }
 
-    /// Sets the partial output of a failed run.
     fn set_failed(&mut self, code: &ErrorCode, run: &Run, url: Option<&str>) {
         match code {
             ErrorCode::OutputSchemaUnsatisfied => {
@@ -78,13 +74,11 @@ impl RunOutput {
     }
 }
 
-/// Returns `true` if the example output fits the schema of the run.
 pub(super) fn can_satisfy_schema(run: &Run) -> bool {
     let schema = run.config.schema.as_ref();
     schema.is_none_or(|schema| fit(&example(schema, EXAMPLE_URL), schema).is_empty())
 }
 
-/// Returns the complete output of a successful run.
 fn full_output(run: &Run, url: Option<&str>) -> Value {
     if let Some(schema) = &run.config.schema {
         return example(schema, url.unwrap_or_default());

@@ -119,10 +119,7 @@ impl State {
 
     /// Records the outcome of an attempt. Outcomes of attempts that are not in flight are ignored.
     pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome, hosts: &Hosts) {
-        if !self.webhook_queue.is_in_flight(number) {
-            return;
-        }
-        let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else { return };
+        let Some((task, delivery)) = self.webhook_queue.take_in_flight(number) else { return };
         let status = match task.subject() {
             Some(subject) => {
                 let automatic = matches!(task, DeliveryTask::Attempt(_));
@@ -162,13 +159,11 @@ impl State {
         let is_next = automatic && entry.next.is_some_and(|(_, next)| next == number);
         let mut obsolete = None;
         let mut retry_at = None;
-        if outcome.is_success() {
-            // The receiver has the event, so a scheduled retry is canceled.
-            (state.status, state.next_attempt_at) = (DeliveryStatus::Delivered, None);
-            obsolete = entry.next.take();
-        } else if is_refused {
-            // A destination that is not public is not attempted again.
-            (state.status, state.next_attempt_at) = (DeliveryStatus::Failed, None);
+        if outcome.is_success() || is_refused {
+            // The receiver has the event, or its destination is not public: there is no retry.
+            state.status =
+                if is_refused { DeliveryStatus::Failed } else { DeliveryStatus::Delivered };
+            state.next_attempt_at = None;
             obsolete = entry.next.take();
         } else if is_next {
             entry.next = None;
