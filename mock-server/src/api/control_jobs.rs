@@ -16,14 +16,12 @@ use crate::json_object::set_field;
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(crate) enum ControlJob<'j> {
-    /// A job of a workspace.
     Job {
         #[serde(flatten)]
         view: JobView<'j>,
         seq: usize,
         workspace: &'j str,
     },
-    /// The generation job of a run.
     OfRun(Value),
 }
 

@@ -11,7 +11,6 @@ pub(super) enum Route {
     Operation(Operation, Vec<String>),
     /// A path that does not support the method of the request.
     OtherMethod {
-        /// The value of `Allow`.
         allow: &'static str,
         /// Whether the path can be requested without a key.
         public: bool,

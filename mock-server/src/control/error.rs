@@ -10,7 +10,6 @@ pub(super) struct ControlApiError {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
     pub(super) message: String,
-    /// The value of `Allow`.
     pub(super) allow: Option<String>,
 }
 

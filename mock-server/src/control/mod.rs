@@ -44,7 +44,6 @@ struct Endpoint {
     method: Method,
     path: &'static str,
     description: &'static str,
-    /// The query parameters.
     query: &'static [&'static str],
     /// A description of the body; empty if there is none.
     body: &'static str,

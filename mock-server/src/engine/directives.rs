@@ -68,7 +68,6 @@ pub(crate) struct Refusal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limited {
-    /// The one directive.
     directives: Directives,
     times: u64,
     /// The digest of the text that the directive is in, and of the directive.

@@ -38,7 +38,6 @@ pub(crate) enum Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FormatState {
     Active,
-    /// The owner set it inactive.
     Inactive,
     /// The owner turned the API-call trigger off.
     NoTrigger,

@@ -9,9 +9,7 @@ use crate::named_enum::named_enum;
 
 named_enum! {
     pub(crate) enum PriceUnit {
-        /// A second of the result.
         Second = "second",
-        /// An image of the result.
         Image = "image",
     }
 }

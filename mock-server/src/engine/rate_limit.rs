@@ -31,7 +31,6 @@ pub(crate) struct RateLimitStatus {
     pub(crate) remaining: u32,
     /// The service time until the window ends.
     pub(crate) reset: Duration,
-    /// Whether the request was within the limit.
     pub(crate) allowed: bool,
 }
 

@@ -37,7 +37,6 @@ pub(crate) struct LoggedRequest {
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
-    /// The error code of the response.
     #[serde(default)]
     pub(crate) code: Option<String>,
     pub(crate) fault: Option<FaultKind>,

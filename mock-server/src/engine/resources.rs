@@ -53,7 +53,6 @@ pub(crate) enum ResourceDetails {
         speech: Speech,
         preview_id: Option<String>,
     },
-    /// A preview of an avatar video.
     Preview {
         speech: Speech,
     },

@@ -34,7 +34,6 @@ impl Quality {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Speech {
     pub(crate) avatar_handle: String,
-    /// The complete spoken text.
     pub(crate) text: String,
     pub(crate) quality: Quality,
 }

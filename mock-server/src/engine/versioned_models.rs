@@ -21,7 +21,6 @@ const fn credits(tier: &'static str, credits: i64) -> Rate {
 pub(crate) struct Product {
     pub(crate) model: &'static str,
     pub(crate) job_type: JobType,
-    /// The unit of the price.
     pub(crate) unit: &'static str,
     /// The request field that selects the rate, if there are several.
     pub(crate) rate_field: Option<&'static str>,

@@ -13,7 +13,6 @@ use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolAction {
-    /// Submits a job with this operation.
     Submit(Operation),
     RunFormat,
     /// Runs an Agent Completion.

@@ -55,7 +55,6 @@ fn write_owner<M: SerializeMap>(fields: &mut M, account: &str) -> Result<(), M::
 pub(crate) enum ControlEntry<'l> {
     /// An entry of a workspace, with its number.
     Entry(usize, &'l LedgerEntry),
-    /// The sum of the entries of a workspace that were dropped.
     #[expect(private_interfaces, reason = "only the ledger creates it")]
     CarriedForward(&'l str, CarriedForward),
 }

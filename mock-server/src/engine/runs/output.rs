@@ -23,7 +23,6 @@ pub(crate) struct RunOutput {
     pub(crate) primary_key: Option<String>,
     /// Whether the primary output exists, which is the first artifact.
     pub(crate) has_primary: bool,
-    /// The violations of the output against the schema.
     pub(crate) violations: Vec<Violation>,
     /// The URLs of the output that are not files of the run. There are none if there are violations.
     pub(crate) rejected_urls: Vec<String>,

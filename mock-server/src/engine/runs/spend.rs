@@ -10,10 +10,8 @@ const PIECES: i64 = 3;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spend {
     pieces: Vec<Usd>,
-    /// The number of pieces that were reserved.
     #[serde(rename = "begun")]
     reserved_count: usize,
-    /// The number of reserved pieces that were captured.
     #[serde(rename = "finished")]
     captured_count: usize,
     /// Whether the pieces that were reserved but not captured were refunded.
