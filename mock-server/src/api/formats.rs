@@ -72,7 +72,7 @@ pub(super) fn create_once(
 ) -> ApiResult {
     request.body()?;
     let scope = format!("{operation} {}", format.id);
-    request.create_once_in(&scope, |request| request.body_digest(), create)
+    request.create_once_in(&scope, Request::body_digest, create)
 }
 
 /// Reads the fields of a run, and whether it is to be rejected if another run is active.
