@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::engine::Hosts;
-use crate::named_enum::named_enum;
+use crate::engine::{Hosts, PublicSurface};
 
 /// The seeded key of the open surface.
 pub const OPEN_API_KEY: &str = "svc_open_demo";
@@ -116,17 +115,6 @@ pub struct PublicUrl {
     /// The surface; `None` for the open surface, whose next three ports are the others.
     surface: Option<PublicSurface>,
     url: url::Url,
-}
-
-named_enum! {
-    /// A surface that has a URL of its own.
-    pub(crate) enum PublicSurface {
-        Open = "open",
-        Developer = "developer",
-        Mcp = "mcp",
-        Media = "media",
-        Control = "control",
-    }
 }
 
 impl FromStr for PublicUrl {

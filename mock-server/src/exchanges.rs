@@ -137,7 +137,6 @@ impl Exchanges {
         }))
     }
 
-    /// Returns the texts and the duration of an exchange.
     #[cfg(feature = "dashboard")]
     pub(crate) fn texts(&self, seq: u64) -> Option<ExchangeTexts> {
         let exchange = self.stored.get(self.position(seq)?)?;
@@ -148,7 +147,6 @@ impl Exchanges {
         })
     }
 
-    /// Returns the duration of an exchange in milliseconds.
     #[cfg(any(feature = "dashboard", feature = "program"))]
     pub(crate) fn duration_ms(&self, seq: u64) -> Option<f64> {
         self.stored.get(self.position(seq)?)?.duration_ms()

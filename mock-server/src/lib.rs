@@ -266,6 +266,7 @@ mod dashboard;
 pub mod engine;
 mod exchanges;
 mod frontends;
+mod json_object;
 mod media;
 mod mock_state;
 mod named_enum;

@@ -110,7 +110,6 @@ impl MockState {
         id
     }
 
-    /// Removes the route with an id. Returns `false` if there is none.
     pub(crate) fn remove_webhook_route(&mut self, id: &str) -> bool {
         let before = self.dispatch.routes.len();
         self.dispatch.routes.retain(|it| it.id != id);

@@ -42,7 +42,6 @@ impl Rng {
         format!("{prefix}_{}", self.token(20))
     }
 
-    /// Returns a token of lowercase letters and digits.
     pub(crate) fn token(&mut self, length: usize) -> String {
         const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let mut token = String::with_capacity(length);

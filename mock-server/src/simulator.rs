@@ -9,6 +9,7 @@ use crate::engine::{
     ControlError, Delivery, DeliveryId, DeliveryOutcome, HostRequest, Hosts, PendingReply, Reply,
     Settings, State, Time,
 };
+use crate::json_object::set_field;
 use crate::{api, media};
 
 mod inspection;
@@ -111,7 +112,6 @@ impl Simulator {
         &self.settings.hosts
     }
 
-    /// Sets the base URLs of the hosts, and returns those before.
     pub(crate) fn replace_hosts(&mut self, hosts: Hosts) -> Hosts {
         std::mem::replace(&mut self.settings.hosts, hosts)
     }
@@ -174,7 +174,6 @@ impl Simulator {
         self.state.webhook_queue.is_busy()
     }
 
-    /// Settles a top-up and returns it. Setting the status that it already has changes nothing.
     pub(crate) fn settle_top_up(
         &mut self,
         id: &str,
@@ -196,7 +195,6 @@ impl Simulator {
         self.job(id).ok_or_else(|| ControlError::NotFound(format!("job {id:?} not found")))
     }
 
-    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn requests(&self, since: u64) -> Vec<Value> {
         self.state.request_log.since(since)
     }
@@ -219,8 +217,6 @@ fn advance(state: &mut State, now: Time) {
 }
 
 pub(crate) fn with_workspace(mut view: Value, workspace: &str) -> Value {
-    if let Some(fields) = view.as_object_mut() {
-        fields.insert("workspace".to_owned(), json!(workspace));
-    }
+    set_field(&mut view, "workspace", json!(workspace));
     view
 }

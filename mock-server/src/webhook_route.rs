@@ -61,7 +61,6 @@ pub(crate) struct Target {
     pub(crate) port: u16,
     /// The value of the `Host` header: the public host, with its port unless that is the default.
     pub(crate) public_host: String,
-    /// The path and query.
     pub(crate) path: String,
 }
 
@@ -90,7 +89,6 @@ impl WebhookRoute {
     }
 }
 
-/// A route of a running mock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ActiveRoute {
     pub(crate) id: String,

@@ -35,7 +35,6 @@ pub(super) fn me(request: &mut Request<'_>) -> ApiResult {
     Ok(ApiResponse::data(200, me))
 }
 
-/// Returns the view of the key, which this request is using.
 fn key_view(key: &ApiKey, now: Time) -> Value {
     json!({
         "id": key.id,

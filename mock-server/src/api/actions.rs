@@ -5,7 +5,7 @@ use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
 use super::pagination;
-use super::request::{KeyCheck, Request};
+use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use crate::engine::actions::{Action, CREATED_AT, Trigger};
@@ -65,25 +65,23 @@ pub(super) fn get_run(request: &mut Request<'_>) -> ApiResult {
 /// `POST /v1/actions/{action_id}/runs`. The body is optional.
 pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let action = find(request)?;
-    let slot = match request.check_idempotency()? {
-        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        KeyCheck::New(slot) => slot,
-    };
-    let fields = request.optional_fields()?;
-    let known = [&["instruction", "input"], COMMUNICATION_FIELDS.as_slice()].concat();
-    runs::deny_unknown(fields, &known, "an Action run")?;
-    let run_request = RunRequest::parse(fields)?;
-    if !action.has_api_trigger() {
-        let message = "Action has no API-call trigger";
-        return Err(ApiError::new(ErrorCode::ActionApiTriggerDisabled, message));
-    }
-    let defaults = RunDefaults {
-        kind: RunKind::Action,
-        subject: Some(action.id.to_owned()),
-        cap: DEFAULT_CAP,
-        makes_image: true,
-    };
-    runs::start(request, slot, run_request, defaults)
+    request.create_once(|request| {
+        let fields = request.optional_fields()?;
+        let known = [&["instruction", "input"], COMMUNICATION_FIELDS.as_slice()].concat();
+        runs::deny_unknown(fields, &known, "an Action run")?;
+        let run_request = RunRequest::parse(fields)?;
+        if !action.triggers.contains(&Trigger::ApiCall) {
+            let message = "Action has no API-call trigger";
+            return Err(ApiError::new(ErrorCode::ActionApiTriggerDisabled, message));
+        }
+        let defaults = RunDefaults {
+            kind: RunKind::Action,
+            subject: Some(action.id.to_owned()),
+            cap: DEFAULT_CAP,
+            makes_image: true,
+        };
+        runs::start(request, run_request, defaults)
+    })
 }
 
 /// Returns the Action that the path names, if it is in the key's workspace.

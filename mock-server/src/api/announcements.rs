@@ -1,10 +1,9 @@
 //! Webhook bodies that announce the end of jobs and runs.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Operation, RunStatus};
 
-use super::job_view::{artifacts, error_of};
-use super::json_object::set_field;
+use super::job_view::{ArtifactView, error_of};
 use super::runs::{operations, receipt};
 use crate::engine::jobs::Job;
 use crate::engine::json_text::JsonText;
@@ -12,6 +11,7 @@ use crate::engine::runs::{PlannedOutcome, Run};
 use crate::engine::url_placeholders::placeholder_hosts;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Ended, Host, State};
+use crate::json_object::set_field;
 
 /// Queues webhooks for the jobs and runs that have ended since the last call.
 pub(crate) fn announce_ended(state: &mut State) {
@@ -37,7 +37,8 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
         _ => return None,
     };
     let hosts = placeholder_hosts();
-    let artifacts: Vec<_> = artifacts(job, &hosts).into_iter().map(webhook_artifact).collect();
+    let artifacts = ArtifactView::of_job(job, &hosts);
+    let artifacts: Vec<Value> = artifacts.iter().map(webhook_artifact).collect();
     let mut body = json!({
         "event": event,
         "request_id": job.request_id,
@@ -58,13 +59,9 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
 }
 
 /// Returns an artifact as webhooks carry it: `media_type` is named `type` there.
-fn webhook_artifact(artifact: Value) -> Value {
-    let Value::Object(fields) = artifact else { return artifact };
-    let renamed = fields.into_iter().map(|(name, value)| match name.as_str() {
-        "media_type" => ("type".to_owned(), value),
-        _ => (name, value),
-    });
-    Value::Object(renamed.collect::<Map<_, _>>())
+fn webhook_artifact(artifact: &ArtifactView<'_>) -> Value {
+    let ArtifactView { content_type, id, media_type, url } = artifact;
+    json!({"content_type": content_type, "id": id, "type": media_type, "url": url})
 }
 
 /// Returns the webhook of a run that has ended, or `None` if the run is still running or has no

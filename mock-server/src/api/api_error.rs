@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction, RateLimitBucket};
 
 use crate::engine::Host;
+use crate::json_object::set_field;
 
-/// The maximum number of characters of a field name in a message.
 const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -63,12 +63,10 @@ impl ApiError {
             .retry_after(wait)
     }
 
-    /// Creates the error for a path that does not exist.
     pub(super) fn unknown_path() -> Self {
         Self::new(ErrorCode::NotFound, "no resource at this path")
     }
 
-    /// Creates the error for an exhausted rate limit.
     pub(super) fn rate_limited(bucket: RateLimitBucket, wait: Duration) -> Self {
         let message = format!("{} rate limit exceeded", bucket.as_str());
         Self::new(ErrorCode::RateLimited, message)
@@ -81,7 +79,6 @@ impl ApiError {
         self
     }
 
-    /// Adds an entry to `details`.
     pub(crate) fn detail(mut self, name: &str, value: Value) -> Self {
         self.0.details.insert(name.to_owned(), value);
         self
@@ -93,7 +90,6 @@ impl ApiError {
         self
     }
 
-    /// Sets the methods that the path supports.
     pub(crate) fn allow(mut self, methods: &'static str) -> Self {
         self.0.allow = Some(methods);
         self
@@ -121,24 +117,21 @@ impl ApiError {
     pub(crate) fn body(&self, host: Host, request_id: &str) -> Value {
         let Inner { code, message, details, retry_after, .. } = &*self.0;
         let mut error = json!({"code": code, "message": message, "request_id": request_id});
-        let Some(fields) = error.as_object_mut() else { return error };
-        let wait = retry_after.map(seconds);
+        let wait = json!(retry_after.map(seconds));
         if host == Host::Developer {
             let (category, retryable, next_action) = self.labels();
-            fields.insert("stage".to_owned(), json!(stage(&category)));
-            fields.insert("public_reason".to_owned(), json!(public_reason(&category)));
-            fields.insert("category".to_owned(), json!(category));
-            fields.insert("retryable".to_owned(), json!(retryable));
-            fields.insert("next_action".to_owned(), json!(next_action));
-            fields.insert("retry_after_seconds".to_owned(), json!(wait));
-            fields.insert("details".to_owned(), json!(details));
+            let (stage, public_reason) = stage_and_reason(&category);
+            set_field(&mut error, "stage", json!(stage));
+            set_field(&mut error, "public_reason", json!(public_reason));
+            set_field(&mut error, "category", json!(category));
+            set_field(&mut error, "retryable", json!(retryable));
+            set_field(&mut error, "next_action", json!(next_action));
+            set_field(&mut error, "retry_after_seconds", wait);
+            set_field(&mut error, "details", json!(details));
         } else {
-            if !details.is_empty() {
-                fields.insert("details".to_owned(), json!(details));
-            }
-            if *code == ErrorCode::JobNotCompleted {
-                fields.insert("retry_after_seconds".to_owned(), json!(wait));
-            }
+            set_field(&mut error, "details", (!details.is_empty()).then(|| json!(details)));
+            let has_wait = *code == ErrorCode::JobNotCompleted;
+            set_field(&mut error, "retry_after_seconds", has_wait.then_some(wait));
         }
         json!({"error": error})
     }
@@ -165,32 +158,19 @@ pub(super) fn whole_seconds(span: Duration) -> u64 {
     span.as_secs() + u64::from(span.subsec_nanos() > 0)
 }
 
-/// Returns the stage of request processing in which errors of a category occur.
-fn stage(category: &ErrorCategory) -> &'static str {
+/// Returns the stage of request processing in which errors of a category occur, and the reason that can
+/// be shown to end users.
+fn stage_and_reason(category: &ErrorCategory) -> (&'static str, &'static str) {
     match category {
-        ErrorCategory::Validation => "validation",
-        ErrorCategory::Authentication => "authentication",
-        ErrorCategory::Permission => "authorization",
-        ErrorCategory::NotFound => "lookup",
-        ErrorCategory::Conflict => "state",
-        ErrorCategory::Funds | ErrorCategory::RateLimit => "admission",
-        ErrorCategory::Job | ErrorCategory::Run => "execution",
-        _ => "service",
-    }
-}
-
-/// Returns the reason that can be shown to end users.
-fn public_reason(category: &ErrorCategory) -> &'static str {
-    match category {
-        ErrorCategory::Validation => "invalid_input",
-        ErrorCategory::Authentication => "not_authenticated",
-        ErrorCategory::Permission => "not_permitted",
-        ErrorCategory::Funds => "not_enough_funds",
-        ErrorCategory::NotFound => "not_found",
-        ErrorCategory::Conflict => "conflict",
-        ErrorCategory::RateLimit => "too_many_requests",
-        ErrorCategory::Job | ErrorCategory::Run => "failed",
-        _ => "temporarily_unavailable",
+        ErrorCategory::Validation => ("validation", "invalid_input"),
+        ErrorCategory::Authentication => ("authentication", "not_authenticated"),
+        ErrorCategory::Permission => ("authorization", "not_permitted"),
+        ErrorCategory::NotFound => ("lookup", "not_found"),
+        ErrorCategory::Conflict => ("state", "conflict"),
+        ErrorCategory::Funds => ("admission", "not_enough_funds"),
+        ErrorCategory::RateLimit => ("admission", "too_many_requests"),
+        ErrorCategory::Job | ErrorCategory::Run => ("execution", "failed"),
+        _ => ("service", "temporarily_unavailable"),
     }
 }
 

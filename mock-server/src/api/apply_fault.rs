@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, Response, StatusCode};
 use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::api_error::ApiError;
-use super::requested_error::injected_error;
+use super::error_details::injected_error;
 use super::response::{
     RATE_LIMIT_REMAINING, RATE_LIMIT_RESET, error_response, response, set_header,
 };
@@ -19,10 +19,8 @@ const DELAY: Duration = Duration::from_secs(1);
 /// The pause of the fault `stall` if it has no duration, longer than usual read timeouts.
 const STALL: Duration = Duration::from_secs(300);
 
-/// A body that is not valid JSON.
 const GARBAGE: &[u8] = b"{\"data\": \x00\xff <<garbage>>";
 
-/// The error page of a gateway.
 const BAD_GATEWAY: &str = "<!doctype html>\n<html lang=\"en\"><head><title>502 Bad Gateway</title></head>\
 <body><h1>502 Bad Gateway</h1><p>The upstream server did not answer.</p></body></html>\n";
 
@@ -89,7 +87,6 @@ fn exhausted_limit_headers(headers: &HeaderMap, error: &ApiError) -> HeaderMap {
     headers
 }
 
-/// Applies the fault to a finished reply.
 pub(super) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
     match fault {
         Some(FaultKind::DropBefore | FaultKind::DropAfter) => {
@@ -133,7 +130,6 @@ fn reject_range(response: &mut Response<Bytes>) {
     set_header(response, CONTENT_RANGE, &format!("bytes */{total}"));
 }
 
-/// Removes the second half of a file from a response, also from its length.
 fn halve(response: &mut Response<Bytes>) {
     let half = length(response) / 2;
     response.body_mut().truncate(half);

@@ -8,21 +8,20 @@ use serde_json::{Value, json};
 use svc_sdk::contract::JobStatus;
 
 use super::api_error::ApiError;
-use super::communication::COMMON_FIELDS;
+use super::communication::deny_unknown;
 use super::fields::Fields;
-use super::media_kind::MediaKind;
+use super::job_draft::{JobDraft, ResourceChange};
+use super::references::MediaKind;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
-use super::submit::{self, JobDraft, ResourceChange};
-use super::{pagination, resources, search};
+use super::{pagination, resources, search, submit};
 use crate::catalog_data::avatars::{self, AVATARS, CatalogAvatar};
+use crate::catalog_data::matches_all_words;
 use crate::engine::Hosts;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
-use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
-/// The maximum length of a handle.
 const MAX_HANDLE_CHARS: usize = 40;
 
 /// `POST /v1/avatar-1.0/generate`.
@@ -33,9 +32,7 @@ pub(super) fn generate(request: &mut Request<'_>) -> ApiResult {
 /// Reads the fields of a new avatar: an unused `avatar_handle`, and `input` with exactly one of
 /// `prompt`, `props` and `image_url` (or its alias `photo`).
 fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let is_known =
-        |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(is_known, "avatar-1.0")?;
+    deny_unknown(fields, |name| matches!(name, "avatar_handle" | "input"), "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
     if !is_valid_handle(handle) {
         let problem = "must be 1 to 40 lowercase letters, digits, `-` or `_`";
@@ -58,14 +55,8 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     if input_fields.object("props")?.is_some_and(serde_json::Map::is_empty) {
         return Err(input_fields.error("props", "must not be empty"));
     }
-    let draft = JobDraft {
-        job_type: JobType::AvatarGeneration,
-        model: "avatar-1.0",
-        directives: fields.directives()?,
-        price: price(JobType::AvatarGeneration, "", 1),
-        spec: Spec::Image { width: 720, height: 720, seed: 0 },
-        files: 1,
-    };
+    let spec = Spec::Image { width: 720, height: 720, seed: 0 };
+    let draft = JobDraft::of_product(JobType::AvatarGeneration, "", 1, spec, fields.directives()?);
     let details = ResourceDetails::Avatar { handle: handle.to_owned(), is_ready: false };
     Ok((draft, ResourceChange::Create(details)))
 }
@@ -103,16 +94,6 @@ pub(super) fn completed_avatar_handle<'b>(
     Err(fields.error("avatar_handle", "is not the handle of a completed avatar"))
 }
 
-/// `GET /v1/avatar-1.0/avatars`: the avatars that `avatar-1.0` generated.
-pub(super) fn list_canonical(request: &mut Request<'_>) -> ApiResult {
-    list(request, |avatar| avatar.canonical)
-}
-
-/// `GET /v1/avatars`: all avatars that the key can read.
-pub(super) fn list_all(request: &mut Request<'_>) -> ApiResult {
-    list(request, |_| true)
-}
-
 /// An avatar in a list. The workspace's own come first, newest first.
 #[derive(Clone, Copy)]
 enum ListedAvatar<'s> {
@@ -129,7 +110,9 @@ impl ListedAvatar<'_> {
     }
 }
 
-fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
+/// `GET /v1/avatar-1.0/avatars`, the avatars that `avatar-1.0` generated, and `GET /v1/avatars`, all that
+/// the key can read.
+pub(super) fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
     let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
     let catalog: Vec<_> = AVATARS.iter().filter(|avatar| is_listed(avatar)).collect();
@@ -159,17 +142,8 @@ fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> Api
     Ok(ApiResponse::page(items, next.as_ref().map(ListedAvatar::id)))
 }
 
-/// `GET /v1/avatar-1.0/avatars/{id}`.
-pub(super) fn get_canonical(request: &mut Request<'_>) -> ApiResult {
-    get(request, |avatar| avatar.canonical)
-}
-
-/// `GET /v1/avatars/{id}`.
-pub(super) fn get_any(request: &mut Request<'_>) -> ApiResult {
-    get(request, |_| true)
-}
-
-fn get(request: &mut Request<'_>, is_visible: fn(&CatalogAvatar) -> bool) -> ApiResult {
+/// `GET /v1/avatar-1.0/avatars/{id}` and `GET /v1/avatars/{id}`.
+pub(super) fn get(request: &mut Request<'_>, is_visible: fn(&CatalogAvatar) -> bool) -> ApiResult {
     match avatars::by_id(request.id()).filter(|avatar| is_visible(avatar)) {
         Some(avatar) => Ok(ApiResponse::data(200, catalog_view(avatar, request.hosts))),
         None => resources::get(request, ResourceKind::Avatar),
@@ -178,13 +152,13 @@ fn get(request: &mut Request<'_>, is_visible: fn(&CatalogAvatar) -> bool) -> Api
 
 /// `POST /v1/avatar-catalog/search`: first-party avatars by name, handle and tags.
 pub(super) fn search_catalog(request: &mut Request<'_>) -> ApiResult {
-    let query = search::read_query(request)?;
+    let (query, limit) = search::read_query(request)?;
     let matches = AVATARS.iter().filter(|avatar| {
         let texts = [avatar.name, avatar.handle].into_iter();
-        query.matches_all_words(texts.chain(avatar.tags.iter().copied()))
+        matches_all_words(query, texts.chain(avatar.tags.iter().copied()))
     });
     let views = matches.map(|avatar| catalog_view(avatar, request.hosts));
-    Ok(ApiResponse::list(views.take(query.limit).collect()))
+    Ok(ApiResponse::list(views.take(limit).collect()))
 }
 
 fn catalog_view(avatar: &CatalogAvatar, hosts: &Hosts) -> Value {

@@ -4,18 +4,17 @@
 //! English for other languages.
 
 use super::api_error::ApiError;
-use super::communication::COMMON_FIELDS;
+use super::communication::deny_unknown;
 use super::fields::Fields;
-use super::media_kind::MediaKind;
+use super::job_draft::{JobDraft, ResourceChange};
+use super::references::MediaKind;
 use super::request::Request;
 use super::response::ApiResult;
-use super::submit::{self, JobDraft, ResourceChange};
+use super::submit;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::ResourceDetails;
-use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
-/// The length of the captions in milliseconds.
 const DURATION_MS: u64 = 12_000;
 
 /// The texts by language. The first one is for all other languages.
@@ -44,26 +43,16 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
 }
 
 fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let is_known =
-        |name: &str| matches!(name, "video_url" | "language") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(is_known, "captions")?;
+    deny_unknown(fields, |name| matches!(name, "video_url" | "language"), "captions")?;
     let video_url = fields.media_url("video_url", MediaKind::Video)?;
     let video_url = video_url.ok_or_else(|| fields.error("video_url", "is required"))?;
     let language = fields.text("language")?;
     if language.is_some_and(|language| !is_language(language)) {
         return Err(fields.error("language", "must be a language tag, such as en or pt-BR"));
     }
-    let draft = JobDraft {
-        job_type: JobType::VideoCaptions,
-        model: "video-captions",
-        directives: fields.directives()?,
-        price: price(JobType::VideoCaptions, "", 1),
-        spec: Spec::Captions {
-            text: caption_text(language.unwrap_or("en")).to_owned(),
-            duration_ms: DURATION_MS,
-        },
-        files: 1,
-    };
+    let text = caption_text(language.unwrap_or("en")).to_owned();
+    let spec = Spec::Captions { text, duration_ms: DURATION_MS };
+    let draft = JobDraft::of_product(JobType::VideoCaptions, "", 1, spec, fields.directives()?);
     let details = ResourceDetails::Captions {
         video_url: video_url.to_owned(),
         language: language.map(str::to_owned),

@@ -135,7 +135,6 @@ fn html_page(title: &str, body: &str) -> String {
     )
 }
 
-/// Formats an amount in dollars and cents.
 fn dollars(amount: Usd) -> String {
     let cents = amount.as_micros() / 10_000;
     format!("${}.{:02}", cents / 100, cents % 100)

@@ -12,11 +12,17 @@ use super::fields::Fields;
 /// How long `sync` and `subscribe` wait if the request has no `wait_timeout_seconds`.
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 
-/// The fields that every submit accepts.
-pub(super) const COMMON_FIELDS: [&str; 4] =
-    ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+/// Returns an error if a submit has a field that is neither one of its own nor one that every submit
+/// accepts. `owner` is what the fields belong to.
+pub(super) fn deny_unknown(
+    fields: Fields<'_>,
+    is_own: impl Fn(&str) -> bool,
+    owner: &str,
+) -> Result<(), ApiError> {
+    const COMMON: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+    fields.deny_unknown(|name| is_own(name) || COMMON.contains(&name), owner)
+}
 
-/// The communication fields of a submit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CommunicationOptions {
     /// How long the response waits for the end of the job, in the time of clients. Set for `sync`
@@ -27,7 +33,6 @@ pub(super) struct CommunicationOptions {
 }
 
 impl CommunicationOptions {
-    /// Reads the communication fields and the metadata.
     pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
         let webhook_url = fields.webhook_url("webhook_url")?;

@@ -5,25 +5,23 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Operation};
 
 use super::job_view::{JobView, generation_job};
-use super::json_object::set_field;
 use crate::engine::jobs::Job;
 use crate::engine::keys::Source;
 use crate::engine::page::Items;
 use crate::engine::runs::{GenerationJob, Run};
 use crate::engine::{Hosts, State, Time};
+use crate::json_object::set_field;
 
 /// A job with its workspace.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(crate) enum ControlJob<'j> {
-    /// A job of a workspace.
     Job {
         #[serde(flatten)]
         view: JobView<'j>,
         seq: usize,
         workspace: &'j str,
     },
-    /// The generation job of a run.
     OfRun(Value),
 }
 

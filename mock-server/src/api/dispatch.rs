@@ -6,15 +6,14 @@ use super::api_error::ApiError;
 use super::request::Request;
 use super::response::ApiResult;
 use super::{
-    account, actions, agent, avatar_videos, avatars, background_music, captions, catalog, estimate,
-    events, formats, jobs, models, previews, queues, resources, runs, schema, search, submit,
-    top_ups, versioned_models, webhooks,
+    account, actions, agent, avatar_videos, avatars, background_music, captions, estimate, formats,
+    jobs, models, queues, resources, runs, schema, search, submit, top_ups, versioned_models,
+    webhooks,
 };
 use crate::engine::models::Router;
 use crate::engine::resources::ResourceKind;
 use crate::engine::runs::RunKind;
 
-/// Calls the handler of the request's operation.
 pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
     use exhaustive::Operation as Op;
     match request.operation.exhaustive() {
@@ -34,8 +33,8 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
         Op::OpenEstimate => estimate::estimate(request),
         Op::TopUpsCreate => top_ups::create(request),
         Op::TopUpsGet => top_ups::get(request),
-        Op::Health | Op::HiddenHealth => catalog::health(request),
-        Op::Catalog => catalog::catalog(request),
+        Op::Health | Op::HiddenHealth => models::health(request),
+        Op::Catalog => models::developer_catalog(request),
         Op::Me => account::me(request),
         Op::Balance => account::balance(request),
         Op::Usage => account::usage(request),
@@ -43,21 +42,21 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
         Op::BgmCatalog => background_music::list(request),
         Op::BgmCategories => background_music::categories(request),
         Op::BgmPick => background_music::pick(request),
-        Op::JobsEvents => events::list(request),
+        Op::JobsEvents => jobs::events(request),
         Op::JobsWebhookRedeliver => webhooks::redeliver_job(request),
         Op::AvatarGenerate => avatars::generate(request),
         Op::AvatarTalkingVideo => avatar_videos::talking_video(request),
-        Op::AvatarCanonicalList => avatars::list_canonical(request),
-        Op::AvatarCanonicalGet => avatars::get_canonical(request),
-        Op::AvatarsList => avatars::list_all(request),
-        Op::AvatarsGet => avatars::get_any(request),
+        Op::AvatarCanonicalList => avatars::list(request, |avatar| avatar.canonical),
+        Op::AvatarCanonicalGet => avatars::get(request, |avatar| avatar.canonical),
+        Op::AvatarsList => avatars::list(request, |_| true),
+        Op::AvatarsGet => avatars::get(request, |_| true),
         Op::AvatarVideosList => resources::list(request, ResourceKind::AvatarVideo),
         Op::AvatarVideosGet => resources::get(request, ResourceKind::AvatarVideo),
         Op::AvatarCatalogSearch => avatars::search_catalog(request),
-        Op::AvatarPreviewsCreate => previews::create(request),
+        Op::AvatarPreviewsCreate => avatar_videos::create_preview(request),
         Op::AvatarPreviewsGet => resources::get(request, ResourceKind::Preview),
-        Op::AvatarPreviewsRegenerate => previews::regenerate(request),
-        Op::AvatarPreviewsGenerateVideo => previews::generate_video(request),
+        Op::AvatarPreviewsRegenerate => avatar_videos::regenerate_preview(request),
+        Op::AvatarPreviewsGenerateVideo => avatar_videos::generate_from_preview(request),
         Op::Image1Generate => versioned_models::image(request),
         Op::Video1Generate => versioned_models::video(request),
         Op::Music1Generate => versioned_models::music(request),

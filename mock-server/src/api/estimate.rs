@@ -7,9 +7,9 @@ use svc_sdk::contract::ErrorCode;
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::generation;
+use super::job_draft::JobDraft;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
-use super::submit::JobDraft;
 use super::versioned_models::{read_image, read_music, read_video};
 use crate::engine::models::{self, Router};
 

@@ -11,8 +11,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::media_kind::MediaKind;
-use super::references::{MediaFile, References};
+use super::references::{MediaFile, MediaKind, References};
 use crate::engine::directives::Directives;
 
 /// Values that are determined by the API key and must not be in a body.
@@ -85,7 +84,6 @@ impl<'b> Fields<'b> {
         self.fields.get(name)
     }
 
-    /// Creates an error about a field.
     pub(super) fn error(&self, name: &str, problem: &str) -> ApiError {
         ApiError::field(format!("{}{name}", self.path), problem)
     }
@@ -98,7 +96,6 @@ impl<'b> Fields<'b> {
         self.text(name)?.ok_or_else(|| self.error(name, "is required"))
     }
 
-    /// Reads a string that must not be blank.
     pub(super) fn non_blank_text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         match self.text(name)? {
             Some(text) if text.trim().is_empty() => Err(self.error(name, "must not be blank")),
@@ -106,7 +103,6 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// Reads a string that must be one of the known values.
     pub(super) fn one_of(&self, name: &str, known: &[&str]) -> Result<Option<&'b str>, ApiError> {
         match self.text(name)? {
             Some(text) if !known.contains(&text) => {
@@ -249,13 +245,11 @@ impl<'b> Fields<'b> {
             MediaFile::Elsewhere(url) => !media_kind.excludes(url.path()),
             MediaFile::Unreachable => return Err(self.error(name, "cannot be fetched")),
         };
-        match is_accepted {
-            true => Ok(()),
-            false => {
-                let problem = format!("must be the URL of {}", media_kind.as_str());
-                Err(self.error(name, &problem))
-            }
+        if is_accepted {
+            return Ok(());
         }
+        let problem = format!("must be the URL of {}", media_kind.as_str());
+        Err(self.error(name, &problem))
     }
 
     fn typed<T>(
@@ -276,14 +270,12 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// Reads the directives in texts.
 pub(super) fn directives<'t>(
     texts: impl IntoIterator<Item = &'t str>,
 ) -> Result<Directives, ApiError> {
     Directives::parse(texts).map_err(directive_error)
 }
 
-/// Returns the error for a directive that is invalid, or for other requests.
 pub(super) fn directive_error(problem: String) -> ApiError {
     ApiError::new(ErrorCode::Other("mock_directive_invalid".to_owned()), problem)
 }

@@ -5,10 +5,10 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::request::{KeyCheck, Request};
+use super::pagination;
+use super::request::{Created, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
-use super::{pagination, strict_json};
 use crate::engine::formats::{CREATED_AT, FORMATS, Format, FormatState, NotCallable, Owner};
 use crate::engine::runs::{RunFilter, RunKind};
 
@@ -51,29 +51,28 @@ pub(super) fn list_runs(request: &mut Request<'_>) -> ApiResult {
 /// `POST …/runs`.
 pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
-    let slot = match check_idempotency(request, "formats_runs_create", format)? {
-        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        KeyCheck::New(slot) => slot,
-    };
-    let (run_request, reject_if_active) = read(request, format, request.fields()?)?;
-    check_state(format)?;
-    check_previous_run_ended(request, &run_request)?;
-    if reject_if_active {
-        check_no_active_run(request, format)?;
-    }
-    runs::start(request, slot, run_request, defaults(format))
+    create_once(request, "formats_runs_create", format, |request| {
+        let (run_request, reject_if_active) = read(request, format, request.fields()?)?;
+        check_state(format)?;
+        check_previous_run_ended(request, &run_request)?;
+        if reject_if_active {
+            check_no_active_run(request, format)?;
+        }
+        runs::start(request, run_request, defaults(format))
+    })
 }
 
-/// Looks up the idempotency key of a create. Keys belong to a Format, whether the path names it by
+/// Creates something of a Format. Idempotency keys belong to the Format, whether the path names it by
 /// ID or by slug.
-pub(super) fn check_idempotency(
-    request: &Request<'_>,
+pub(super) fn create_once(
+    request: &mut Request<'_>,
     operation: &str,
     format: &Format,
-) -> Result<KeyCheck, ApiError> {
+    create: impl FnOnce(&mut Request<'_>) -> Created,
+) -> ApiResult {
+    request.body()?;
     let scope = format!("{operation} {}", format.id);
-    let body = request.body()?;
-    request.check_idempotency_for(&scope, || strict_json::digest(body))
+    request.create_once_in(&scope, Request::body_digest, create)
 }
 
 /// Reads the fields of a run, and whether it is to be rejected if another run is active.

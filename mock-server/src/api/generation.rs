@@ -5,35 +5,30 @@ use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS_RANGE, REFERENCE_VIDEO_URLS
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
-use super::communication::{COMMON_FIELDS, CommunicationOptions};
+use super::communication::{CommunicationOptions, deny_unknown};
 use super::fields::Fields;
-use super::media_kind::MediaKind;
-use crate::engine::directives::Directives;
+use super::job_draft::JobDraft;
+use super::references::MediaKind;
+use crate::engine::jobs::JobType;
 use crate::engine::models::{self, Model, Router};
 use crate::engine::profiles::Range;
+use crate::media::{Spec, dimensions};
 
 /// The maximum number of characters of an invalid model id that an error shows.
 const MAX_SHOWN_CHARS: usize = 64;
 
-/// The validated parameters of a generation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Generation {
-    pub(crate) model: &'static Model,
-    pub(crate) resolution: String,
-    pub(crate) aspect_ratio: String,
-    /// The length of a video in seconds.
-    pub(crate) duration: u64,
-    pub(crate) images: u64,
-    pub(crate) sound: bool,
-    pub(crate) directives: Directives,
-    pub(crate) price: Price,
+    pub(super) model: &'static Model,
+    pub(super) price: Price,
+    pub(super) draft: JobDraft,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Price {
-    pub(crate) unit_price: Usd,
-    pub(crate) units: u64,
-    pub(crate) total: Usd,
+    pub(super) unit_price: Usd,
+    pub(super) units: u64,
+    pub(super) total: Usd,
 }
 
 /// Reads the fields of a submit to a router. `has_model` says whether `model` is one of the fields.
@@ -92,10 +87,7 @@ pub(super) fn validate(
     has_model: bool,
     auto: bool,
 ) -> Result<Generation, ApiError> {
-    let is_known = |name: &str| {
-        model.takes(name) || COMMON_FIELDS.contains(&name) || (has_model && name == "model")
-    };
-    fields.deny_unknown(is_known, model.id)?;
+    deny_unknown(fields, |name| model.takes(name) || (has_model && name == "model"), model.id)?;
     let profile = model.profile;
 
     let prompt = fields.non_blank_text("prompt")?;
@@ -127,17 +119,26 @@ pub(super) fn validate(
     }
 
     let resolution = resolution.unwrap_or(profile.default_resolution());
+    let directives = fields.directives()?;
     let price = price(model, resolution, duration.or(count).unwrap_or(1));
-    Ok(Generation {
-        model,
-        resolution: resolution.to_owned(),
-        aspect_ratio: aspect_ratio.unwrap_or(profile.default_aspect_ratio).to_owned(),
-        duration: duration.unwrap_or_default(),
-        images: count.unwrap_or_default(),
-        sound: sound || model.lip_sync,
-        directives: fields.directives()?,
-        price: price.ok_or_else(|| fields.error("resolution", "has no price"))?,
-    })
+    let price = price.ok_or_else(|| fields.error("resolution", "has no price"))?;
+    let aspect_ratio = aspect_ratio.unwrap_or(profile.default_aspect_ratio);
+    let (width, height) = dimensions(resolution, aspect_ratio);
+    let (job_type, files, spec) = match model.router {
+        Router::Image => {
+            let spec = Spec::Image { width, height, seed: 0 };
+            (JobType::ImageGeneration, count.unwrap_or_default(), spec)
+        }
+        Router::Video => {
+            let duration_ms = duration.unwrap_or_default() * 1000;
+            let with_audio = sound || model.lip_sync;
+            let spec = Spec::Video { width, height, duration_ms, with_audio, seed: 0 };
+            (JobType::VideoGeneration, 1, spec)
+        }
+    };
+    let total = Some(price.total);
+    let draft = JobDraft { job_type, model: model.id, directives, price: total, spec, files };
+    Ok(Generation { model, price, draft })
 }
 
 /// Returns the price, rounded up to the service's smallest price unit.

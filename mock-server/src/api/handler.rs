@@ -132,7 +132,6 @@ fn handle_api_request(
         (None, Route::Operation(operation, segments)) => {
             request_checks::check_request(call, *operation, caller_check.caller.as_ref()).and_then(
                 |body| {
-                    let undocumented_keys = state.undocumented_keys;
                     dispatch(&mut Request {
                         state,
                         hosts,
@@ -144,7 +143,6 @@ fn handle_api_request(
                         body,
                         caller: caller_check.caller.clone(),
                         request_id,
-                        undocumented_keys,
                         max_spend: None,
                     })
                 },

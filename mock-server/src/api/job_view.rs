@@ -7,11 +7,11 @@ use svc_sdk::types::Usd;
 
 use super::api_error::seconds;
 use super::error_details::{ErrorContext, details};
-use super::json_object::set_field;
 use crate::engine::jobs::{Artifact, Job, Metadata};
 use crate::engine::runs::GenerationJob;
 use crate::engine::time::TimeText;
 use crate::engine::{Host, Hosts, State, Time};
+use crate::json_object::set_field;
 use crate::media;
 
 /// A job as a surface shows it. The fields of this and the other views are sorted by name.
@@ -43,10 +43,10 @@ struct JobArtifacts<'j> {
 /// An artifact of a job or run.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ArtifactView<'j> {
-    content_type: &'static str,
-    id: &'j str,
-    media_type: &'static str,
-    url: String,
+    pub(super) content_type: &'static str,
+    pub(super) id: &'j str,
+    pub(super) media_type: &'static str,
+    pub(super) url: String,
 }
 
 impl<'j> JobView<'j> {
@@ -90,7 +90,7 @@ impl<'j> ArtifactView<'j> {
         }
     }
 
-    fn of_all(artifacts: &'j [Artifact], hosts: &Hosts) -> Vec<Self> {
+    pub(super) fn of_all(artifacts: &'j [Artifact], hosts: &Hosts) -> Vec<Self> {
         let view = |artifact: &'j Artifact| Self {
             content_type: artifact.spec.content_type(),
             id: &artifact.id,
@@ -184,23 +184,10 @@ impl<'j> JobReceipt<'j> {
 
 /// Returns the seconds to wait before the next poll of a job, in the time of clients.
 fn next_poll(job: &Job, hosts: &Hosts, now: Time) -> Value {
-    seconds(hosts.client_time(job.timeline.next_poll(&job.status, now)))
+    seconds(job.timeline.next_poll(job.status.is_terminal(), now, hosts))
 }
 
-/// Returns the views of a job's artifacts. Jobs that have not completed have none.
-pub(super) fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
-    match job.status {
-        JobStatus::Completed => artifact_views(&job.artifacts, hosts),
-        _ => Vec::new(),
-    }
-}
-
-pub(super) fn artifact_views(artifacts: &[Artifact], hosts: &Hosts) -> Vec<Value> {
-    let views = ArtifactView::of_all(artifacts, hosts);
-    views.iter().map(|view| json!(view)).collect()
-}
-
-pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
+fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
     format!("{}/artifacts/{}.{}", hosts.media, artifact.token, artifact.spec.extension())
 }
 

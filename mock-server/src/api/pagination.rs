@@ -7,7 +7,6 @@ use super::request::Request;
 /// pagination get as many items as possible.
 const MAX_PAGE_SIZE: usize = 1000;
 
-/// Reads the query parameter `limit`.
 pub(super) fn limit(request: &Request<'_>) -> Result<usize, ApiError> {
     let Some(text) = request.parameter("limit")? else { return Ok(MAX_PAGE_SIZE) };
     // `parse` would accept a leading `+`.
@@ -47,7 +46,6 @@ pub(super) fn before(
     cursor.map(|cursor| number(&cursor).ok_or_else(invalid_cursor)).transpose()
 }
 
-/// Returns the error for a cursor that is not from a page of the list.
 fn invalid_cursor() -> ApiError {
     ApiError::field("cursor", "is not a cursor of this list")
 }

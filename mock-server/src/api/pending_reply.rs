@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::job_view::JobView;
-use super::json_object::set_field;
 use super::response::{ApiResponse, json_response};
 use super::{apply_fault, resources};
 use crate::engine::jobs::Job;
 use crate::engine::{Hosts, PendingReply, Reply, State};
+use crate::json_object::set_field;
 
 /// Completes a pending reply if its job has ended or its time is up. Otherwise, the reply stays
 /// pending.

@@ -7,16 +7,16 @@ use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 use super::api_error::{ApiError, seconds};
 use super::fields::Fields;
 use super::formats::{
-    check_idempotency, check_no_active_run, check_previous_run_ended, check_state, defaults,
+    check_no_active_run, check_previous_run_ended, check_state, create_once, defaults,
     find_callable, read,
 };
-use super::json_object::set_field;
-use super::request::{KeyCheck, Request};
+use super::request::{Created, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, RunRequest};
 use crate::engine::formats::Format;
 use crate::engine::queues::{Item, Queue};
 use crate::engine::{Host, Hosts, State};
+use crate::json_object::set_field;
 
 /// The number of concurrent runs if the request has no `concurrency`.
 const DEFAULT_CONCURRENCY: u64 = 4;
@@ -24,10 +24,10 @@ const DEFAULT_CONCURRENCY: u64 = 4;
 /// `POST …/bulk-runs`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
-    let slot = match check_idempotency(request, "formats_bulk_create", format)? {
-        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        KeyCheck::New(slot) => slot,
-    };
+    create_once(request, "formats_bulk_create", format, |request| create_new(request, format))
+}
+
+fn create_new(request: &mut Request<'_>, format: &'static Format) -> Created {
     let fields = request.fields()?;
     let (concurrency, run_requests) = read_items(request, format, fields)?;
     check_state(format)?;
@@ -71,8 +71,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     };
     set_field(&mut receipt, "request_id", json!(request.request_id));
     let stored = request.receipt_to_store(&receipt);
-    request.store_receipt(slot, stored);
-    Ok(ApiResponse::data(202, receipt))
+    Ok((ApiResponse::data(202, receipt), stored))
 }
 
 /// `GET /v1/format-run-queues/{queue_id}`.
@@ -139,15 +138,15 @@ fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
         "items": items,
         "created_at": queue.created_at.to_string(),
         "status_url": format!("{}{}", hosts.base(Host::Developer), path.unwrap_or_default()),
-        "next_poll_after_seconds": seconds(hosts.client_time(next_poll(state, queue))),
+        "next_poll_after_seconds": seconds(next_poll(state, queue, hosts)),
     })
 }
 
 /// Returns how long to wait until the next run of the queue is expected to end.
-fn next_poll(state: &State, queue: &Queue) -> std::time::Duration {
+fn next_poll(state: &State, queue: &Queue, hosts: &Hosts) -> std::time::Duration {
     let runs = queue.items.iter().filter_map(|item| item.run_id.as_deref());
     let running =
         runs.filter_map(|id| state.runs.by_id(id)).filter(|run| !run.status.is_terminal());
-    let hints = running.map(|run| run.timeline.poll_hint(false, state.now));
+    let hints = running.map(|run| run.timeline.next_poll(false, state.now, hosts));
     hints.min().unwrap_or_default()
 }

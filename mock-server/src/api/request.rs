@@ -10,6 +10,7 @@ use super::api_error::ApiError;
 use super::fields::Fields;
 use super::job_view::JobReceipt;
 use super::references::References;
+use super::response::{ApiResponse, ApiResult};
 use super::strict_json;
 use crate::engine::directives::Directives;
 use crate::engine::idempotency::{BodyDigest, IdempotencyKey, KeyLookup, StoredReceipt};
@@ -19,7 +20,6 @@ use crate::engine::keys::{ApiKey, OperationName, Source};
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time, UndocumentedKeys};
 
-/// A request that passed the checks.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) state: &'a mut State,
@@ -34,26 +34,12 @@ pub(super) struct Request<'a> {
     /// The key of the caller. `None` on public routes only.
     pub(super) caller: Option<ApiKey>,
     pub(super) request_id: &'a str,
-    /// The treatment of a key if the operation's idempotency is not documented.
-    pub(super) undocumented_keys: UndocumentedKeys,
     /// The maximum cost of a create. Only MCP tools have such a limit.
     pub(super) max_spend: Option<Usd>,
 }
 
-/// The result of looking up an idempotency key.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum KeyCheck {
-    /// The receipt of an earlier request with the same key and body.
-    Replay(Value),
-    /// The key is new, or the request has none.
-    New(IdempotencySlot),
-}
-
-/// The place for the receipt of a create. Empty if the request has no idempotency key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct IdempotencySlot {
-    entry: Option<(IdempotencyKey, BodyDigest)>,
-}
+/// The response to a create, and the receipt that repeated requests get.
+pub(super) type Created = Result<(ApiResponse, StoredReceipt), ApiError>;
 
 impl Request<'_> {
     pub(super) fn now(&self) -> Time {
@@ -78,17 +64,14 @@ impl Request<'_> {
         applicable
     }
 
-    /// Returns the value of the first parameter in the path.
     pub(super) fn id(&self) -> &str {
         self.segments.first().map_or("", String::as_str)
     }
 
-    /// Returns the required body.
     pub(super) fn body(&self) -> Result<&Value, ApiError> {
         self.body.as_ref().ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
     }
 
-    /// Returns the fields of the required body.
     pub(super) fn fields(&self) -> Result<Fields<'_>, ApiError> {
         self.fields_of(self.body()?)
     }
@@ -120,7 +103,6 @@ impl Request<'_> {
         }
     }
 
-    /// Returns a query parameter that must be one of the known values.
     pub(super) fn parameter_one_of(
         &self,
         name: &str,
@@ -135,52 +117,63 @@ impl Request<'_> {
         }
     }
 
-    /// Looks up the idempotency key of a create. Operations whose idempotency is not documented
-    /// ignore the key unless undocumented keys are honored.
-    pub(super) fn check_idempotency(&self) -> Result<KeyCheck, ApiError> {
-        // The parameters in the path are part of the request that the key stands for.
-        let body = self.body.as_ref().unwrap_or(&Value::Null);
-        let digest = || match self.segments.as_slice() {
-            [] => strict_json::digest(body),
-            segments => strict_json::digest(&json!([segments, body])),
-        };
-        self.check_idempotency_for(self.operation.name(), digest)
+    pub(super) fn body_digest(&self) -> BodyDigest {
+        strict_json::digest(self.body.as_ref().unwrap_or(&Value::Null))
     }
 
-    /// Looks up an idempotency key in the scope of an operation, for a request with this digest.
-    pub(super) fn check_idempotency_for(
-        &self,
+    /// Creates something, or responds with the receipt of an earlier request with the same idempotency
+    /// key, path and body.
+    pub(super) fn create_once(&mut self, create: impl FnOnce(&mut Self) -> Created) -> ApiResult {
+        let digest = |request: &Self| match request.segments.as_slice() {
+            [] => request.body_digest(),
+            segments => strict_json::digest(&json!([segments, request.body])),
+        };
+        self.create_once_in(self.operation.name(), digest, create)
+    }
+
+    /// Creates something, or responds with the receipt of an earlier request that used the idempotency
+    /// key in this scope and has the same digest. Operations whose idempotency is not documented
+    /// ignore the key unless undocumented keys are honored.
+    pub(super) fn create_once_in(
+        &mut self,
         scope: &str,
-        digest: impl FnOnce() -> BodyDigest,
-    ) -> Result<KeyCheck, ApiError> {
+        digest: impl FnOnce(&Self) -> BodyDigest,
+        create: impl FnOnce(&mut Self) -> Created,
+    ) -> ApiResult {
         let is_used = match self.operation.retry() {
             RetryClass::Key => true,
-            RetryClass::Unsent => self.undocumented_keys == UndocumentedKeys::Honor,
+            RetryClass::Unsent => self.state.undocumented_keys == UndocumentedKeys::Honor,
             _ => false,
         };
-        if !is_used {
-            return Ok(KeyCheck::New(IdempotencySlot { entry: None }));
-        }
-        let Some(key) = idempotency_key(self.headers)? else {
-            return Ok(KeyCheck::New(IdempotencySlot { entry: None }));
-        };
-        let (key, digest) = (IdempotencyKey::new(self.workspace(), scope, &key), digest());
-        match self.state.idempotency.look_up(&key, &digest) {
-            KeyLookup::Unused => Ok(KeyCheck::New(IdempotencySlot { entry: Some((key, digest)) })),
-            KeyLookup::Replay(receipt) => Ok(KeyCheck::Replay(self.stored_receipt(receipt))),
-            KeyLookup::Conflict(receipt) => {
+        let key = if is_used { idempotency_key(self.headers)? } else { None };
+        let entry =
+            key.map(|key| (IdempotencyKey::new(self.workspace(), scope, &key), digest(self)));
+        let earlier =
+            entry.as_ref().map(|(key, digest)| self.state.idempotency.look_up(key, digest));
+        match earlier {
+            None | Some(KeyLookup::Unused) => {}
+            Some(KeyLookup::Replay(receipt)) => {
+                return Ok(ApiResponse::data(200, self.stored_receipt(receipt)));
+            }
+            Some(KeyLookup::Conflict(receipt)) => {
                 let message = "this Idempotency-Key was already used for a different request";
                 let error = ApiError::new(ErrorCode::IdempotencyConflict, message);
                 let original = self.stored_receipt(receipt);
-                Err(match original.get("queue_id") {
+                return Err(match original.get("queue_id") {
                     // The conflict with a bulk create names the queue.
                     Some(id) if original.get("items").is_some() => {
                         error.detail("queue_id", id.clone())
                     }
                     _ => error,
-                })
+                });
             }
         }
+        let (response, receipt) = create(self)?;
+        if let Some((key, digest)) = entry {
+            let now = self.now();
+            self.state.idempotency.store(key, digest, receipt, now);
+        }
+        Ok(response)
     }
 
     /// Returns a stored receipt as it was at the time of its request.
@@ -217,14 +210,6 @@ impl Request<'_> {
     pub(super) fn receipt_to_store(&self, receipt: &Value) -> StoredReceipt {
         let receipt = insert_placeholders(receipt.clone(), self.hosts);
         StoredReceipt::Text(JsonText::from(&receipt))
-    }
-
-    /// Stores the receipt of a create for repeated requests.
-    pub(super) fn store_receipt(&mut self, slot: IdempotencySlot, receipt: StoredReceipt) {
-        if let Some((key, digest)) = slot.entry {
-            let now = self.now();
-            self.state.idempotency.store(key, digest, receipt, now);
-        }
     }
 }
 

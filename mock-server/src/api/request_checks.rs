@@ -128,7 +128,6 @@ pub(super) fn check_request(
     Ok(parsed)
 }
 
-/// Checks the content type and the size of the body.
 pub(super) fn check_body(call: &HostRequest) -> Result<(), ApiError> {
     let body = call.request.body();
     check_encoding(call.request.headers())?;
@@ -176,7 +175,6 @@ fn is_agent_start(operation: Operation) -> bool {
     )
 }
 
-/// Checks that the body is not compressed.
 fn check_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
     let encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     let received = encodings.map(|value| String::from_utf8_lossy(value.as_bytes()));

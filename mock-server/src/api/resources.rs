@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::api_error::ApiError;
-use super::job_view::{artifacts, error_of};
-use super::json_object::set_field;
+use super::job_view::{ArtifactView, error_of};
 use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::Job;
 use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
 use crate::engine::{Hosts, State};
+use crate::json_object::set_field;
 
 /// Returns the resource that the path names, if it is of this kind and in the key's workspace.
 pub(super) fn find<'r>(
@@ -25,13 +25,11 @@ pub(super) fn find<'r>(
     resource.ok_or_else(not_found)
 }
 
-/// Returns the error for an unknown resource.
 pub(super) fn not_found() -> ApiError {
     let message = "no resource with this ID in this workspace";
     ApiError::new(ErrorCode::NotFound, message)
 }
 
-/// Responds with the resource that the path names.
 pub(super) fn get(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
     let resource = find(request, kind)?;
     Ok(ApiResponse::data(200, view(request.state, resource, request.hosts)))
@@ -81,14 +79,14 @@ fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
         "job_id": job.id,
         "created_at": job.timeline.created_at().to_string(),
     });
-    let artifacts = artifacts(job, hosts);
+    let artifacts = ArtifactView::of_job(job, hosts);
     let details = match &resource.details {
         ResourceDetails::Avatar { handle, .. } => json!({
             "avatar_handle": handle,
             "name": display_name(handle),
             "first_party": false,
             "tags": [],
-            "image_url": artifacts.first().and_then(|artifact| artifact.get("url")),
+            "image_url": artifacts.first().map(|artifact| &artifact.url),
         }),
         ResourceDetails::AvatarVideo { speech, preview_id } => json!({
             "avatar_handle": speech.avatar_handle,

@@ -11,7 +11,6 @@ use super::api_error::{ApiError, whole_seconds};
 use crate::engine::rate_limit::RateLimitStatus;
 use crate::engine::{Host, Hosts, Time};
 
-/// The successful result of a handler.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ApiResponse {
     pub(super) status: u16,
@@ -40,7 +39,6 @@ impl ApiResponse {
         Self::body(status, &DataBody { data })
     }
 
-    /// Creates a response with a complete list.
     pub(super) fn list(items: Vec<Value>) -> Self {
         Self::data(200, items)
     }
@@ -76,7 +74,6 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 pub(super) const RATE_LIMIT_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 pub(super) const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Returns the `ratelimit-*` headers.
 pub(super) fn rate_limit_headers(status: RateLimitStatus, hosts: &Hosts) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(8);
     headers.insert(RATE_LIMIT, status.limit.into());

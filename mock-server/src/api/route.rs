@@ -5,14 +5,12 @@ use svc_sdk::contract::{Auth, Operation, RateLimitBucket, Surface};
 
 use crate::engine::{FaultTarget, Host, HostRequest, Hosts, State};
 
-/// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// An operation, with the values of the parameters in its path.
     Operation(Operation, Vec<String>),
     /// A path that does not support the method of the request.
     OtherMethod {
-        /// The value of `Allow`.
         allow: &'static str,
         /// Whether the path can be requested without a key.
         public: bool,
@@ -131,7 +129,6 @@ impl Route {
         }
     }
 
-    /// Returns the rate limit bucket that the request is counted in.
     pub(super) fn rate_limit_bucket(&self, method: &Method) -> RateLimitBucket {
         match self {
             Self::Operation(operation, _) => operation.rate_limit_bucket(),

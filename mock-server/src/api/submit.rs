@@ -6,90 +6,29 @@ use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
 use super::communication::CommunicationOptions;
+use super::error_details::requested_error;
 use super::fields::{Fields, directive_error};
-use super::generation::{self, Generation};
+use super::generation;
+use super::job_draft::{JobDraft, ResourceChange};
 use super::job_view::JobReceipt;
-use super::json_object::set_field;
-use super::request::{IdempotencySlot, KeyCheck, Request};
-use super::requested_error::requested_error;
+use super::request::{Created, Request};
 use super::resources;
 use super::response::{ApiResponse, ApiResult, JobWait};
-use crate::engine::directives::Directives;
 use crate::engine::idempotency::StoredReceipt;
-use crate::engine::jobs::{Artifact, Job, JobType};
+use crate::engine::jobs::{Artifact, Job};
 use crate::engine::models::Router;
-use crate::engine::resources::{Resource, ResourceDetails};
+use crate::engine::resources::Resource;
 use crate::engine::{Host, Timeline};
-use crate::media;
-
-/// The effect of a submit on resources that have IDs of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ResourceChange {
-    None,
-    Create(ResourceDetails),
-    /// Regenerates the resource with this ID.
-    Regenerate(String),
-}
-
-/// The validated parameters of a new job.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct JobDraft {
-    pub(super) job_type: JobType,
-    pub(super) model: &'static str,
-    pub(super) directives: Directives,
-    /// The price, or `None` if the job is free.
-    pub(super) price: Option<Usd>,
-    /// The specification of each file. Seeds are assigned when the job is created.
-    pub(super) spec: media::Spec,
-    pub(super) files: u64,
-}
-
-impl JobDraft {
-    pub(super) fn from_generation(generation: Generation) -> Self {
-        let (width, height) = media::dimensions(&generation.resolution, &generation.aspect_ratio);
-        let (job_type, files, spec) = match generation.model.router {
-            Router::Image => {
-                let spec = media::Spec::Image { width, height, seed: 0 };
-                (JobType::ImageGeneration, generation.images, spec)
-            }
-            Router::Video => {
-                let spec = media::Spec::Video {
-                    width,
-                    height,
-                    duration_ms: generation.duration * 1000,
-                    with_audio: generation.sound,
-                    seed: 0,
-                };
-                (JobType::VideoGeneration, 1, spec)
-            }
-        };
-        Self {
-            job_type,
-            model: generation.model.id,
-            directives: generation.directives,
-            price: Some(generation.price.total),
-            spec,
-            files,
-        }
-    }
-}
+use crate::json_object::set_field;
 
 pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
     request.body()?;
-    let slot = match request.check_idempotency()? {
-        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        KeyCheck::New(slot) => slot,
-    };
-    let fields = request.fields()?;
-    let model = fields.required_text("model")?;
-    let (generation, communication) = generation::read(router, model, fields, true)?;
-    accept(
-        request,
-        slot,
-        JobDraft::from_generation(generation),
-        ResourceChange::None,
-        communication,
-    )
+    request.create_once(|request| {
+        let fields = request.fields()?;
+        let model = fields.required_text("model")?;
+        let (generation, communication) = generation::read(router, model, fields, true)?;
+        accept(request, generation.draft, ResourceChange::None, communication)
+    })
 }
 
 /// Handles a submit to a canonical path, whose fields are read by `read`. An absent body is an empty
@@ -98,24 +37,21 @@ pub(super) fn submit_versioned(
     request: &mut Request<'_>,
     read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError>,
 ) -> ApiResult {
-    let slot = match request.check_idempotency()? {
-        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        KeyCheck::New(slot) => slot,
-    };
-    let fields = request.optional_fields()?;
-    let (draft, change) = read(request, fields)?;
-    let communication = CommunicationOptions::parse(fields)?;
-    accept(request, slot, draft, change, communication)
+    request.create_once(|request| {
+        let fields = request.optional_fields()?;
+        let (draft, change) = read(request, fields)?;
+        let communication = CommunicationOptions::parse(fields)?;
+        accept(request, draft, change, communication)
+    })
 }
 
 /// Checks spend limit, funds and concurrency, then creates the job.
 fn accept(
     request: &mut Request<'_>,
-    slot: IdempotencySlot,
     mut draft: JobDraft,
     change: ResourceChange,
     communication: CommunicationOptions,
-) -> ApiResult {
+) -> Created {
     if let Some(name) = draft.directives.for_runs() {
         return Err(directive_error(format!("`[mock:{name}]` is for runs, not for jobs")));
     }
@@ -136,7 +72,7 @@ fn accept(
     record_resource(request, &id, change);
     let now = request.now();
     let Some(job) = request.state.jobs.get(accepted) else {
-        return Ok(ApiResponse::data(202, Value::Null));
+        return Ok((ApiResponse::data(202, Value::Null), StoredReceipt::Job(id)));
     };
     let receipt = JobReceipt::new(job, request.hosts, now);
     let (response, stored) = match resources::receipt_field(request.state, job, request.hosts) {
@@ -148,13 +84,12 @@ fn accept(
             (ApiResponse::data(202, &receipt), request.receipt_to_store(&receipt))
         }
     };
-    request.store_receipt(slot, stored);
     let wait = wait.map(|wait| {
         let deadline = now.after(request.hosts.service_time(wait));
         let until = timeline.ends_at().map_or(deadline, |end| end.min(deadline));
         JobWait { job_id: id.to_string(), until, receipt: response.data_value() }
     });
-    Ok(ApiResponse { wait, ..response })
+    Ok((ApiResponse { wait, ..response }, stored))
 }
 
 /// Creates the resource of a job, or assigns an existing one to it.

@@ -6,9 +6,9 @@ use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
 use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
 use super::api_error::ApiError;
+use super::error_details::requested_error;
 use super::fields::{Fields, directives};
-use super::request::{KeyCheck, Request};
-use super::requested_error::requested_error;
+use super::request::{Created, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::strict_json;
 use crate::engine::destination;
@@ -17,17 +17,20 @@ use crate::engine::top_ups::TopUp;
 
 /// `POST /v1/open/top-ups`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
-    let body = request.body()?;
+    request.body()?;
     // The key stands for the amount: another landing page is not another top-up.
-    let digest = strict_json::digest(body.get("amount_usd_cents").unwrap_or(&Value::Null));
-    let slot = match request.check_idempotency_for(request.operation.name(), || digest)? {
-        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        KeyCheck::New(slot) => slot,
+    let digest = |request: &Request<'_>| {
+        let cents = request.body.as_ref().and_then(|body| body.get("amount_usd_cents"));
+        strict_json::digest(cents.unwrap_or(&Value::Null))
     };
+    request.create_once_in(request.operation.name(), digest, create_new)
+}
+
+fn create_new(request: &mut Request<'_>) -> Created {
     let fields = request.fields()?;
     let is_known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
     fields.deny_unknown(is_known, "a top-up")?;
-    let cents = body.get("amount_usd_cents");
+    let cents = fields.value("amount_usd_cents");
     let cents = amount(cents.ok_or_else(|| fields.error("amount_usd_cents", "is required"))?)?;
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;
@@ -49,8 +52,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let receipt = top_up.view(request.hosts);
     let stored = StoredReceipt::TopUp(top_up.id.as_str().into());
     request.state.top_ups.add(top_up);
-    request.store_receipt(slot, stored);
-    Ok(ApiResponse::data(201, receipt))
+    Ok((ApiResponse::data(201, receipt), stored))
 }
 
 /// `GET /v1/open/top-ups/{id}`.

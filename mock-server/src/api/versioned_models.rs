@@ -5,14 +5,15 @@
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::communication::COMMON_FIELDS;
+use super::communication::deny_unknown;
 use super::fields::Fields;
 use super::generation::{integer_in_range, validate};
+use super::job_draft::{JobDraft, ResourceChange};
 use super::request::Request;
 use super::response::ApiResult;
-use super::submit::{self, JobDraft, ResourceChange};
+use super::submit;
 use crate::engine::jobs::JobType;
-use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1, price};
+use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 use crate::media::Spec;
 
 /// `POST /v1/image-1.0/generate`.
@@ -31,27 +32,20 @@ pub(super) fn music(request: &mut Request<'_>) -> ApiResult {
 }
 
 pub(super) fn read_image(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
-    validate(&IMAGE_1, fields, false, false).map(JobDraft::from_generation)
+    validate(&IMAGE_1, fields, false, false).map(|generation| generation.draft)
 }
 
 pub(super) fn read_video(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
-    validate(&VIDEO_1, fields, false, false).map(JobDraft::from_generation)
+    validate(&VIDEO_1, fields, false, false).map(|generation| generation.draft)
 }
 
 pub(super) fn read_music(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
-    let is_known =
-        |name: &str| matches!(name, "prompt" | "duration") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(is_known, "music-1.0")?;
+    deny_unknown(fields, |name| matches!(name, "prompt" | "duration"), "music-1.0")?;
     fields.non_blank_text("prompt")?.ok_or_else(|| fields.error("prompt", "is required"))?;
     let seconds = integer_in_range(fields, "duration", Some(MUSIC_SECONDS))?.unwrap_or_default();
-    Ok(JobDraft {
-        job_type: JobType::MusicGeneration,
-        model: "music-1.0",
-        directives: fields.directives()?,
-        price: price(JobType::MusicGeneration, "", seconds),
-        spec: Spec::Music { duration_ms: seconds * 1000, seed: 0 },
-        files: 1,
-    })
+    let spec = Spec::Music { duration_ms: seconds * 1000, seed: 0 };
+    let directives = fields.directives()?;
+    Ok(JobDraft::of_product(JobType::MusicGeneration, "", seconds, spec, directives))
 }
 
 /// The value of `{first_party_owner}` in the paths of the aliases.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::jobs::{find, next_poll};
+use super::jobs::{find, not_terminal};
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::webhooks::signature;
@@ -18,8 +18,7 @@ pub(super) fn redeliver_job(request: &mut Request<'_>) -> ApiResult {
         return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !job.status.is_terminal() {
-        let wait = next_poll(request, job);
-        return Err(ApiError::not_terminal(ErrorCode::JobNotTerminal, "job", &job.status, wait));
+        return Err(not_terminal(request, ErrorCode::JobNotTerminal, job));
     }
     let id = job.id.clone();
     let delivery = request.state.redeliver(&id);

@@ -1,13 +1,11 @@
 //! Bodies of responses of the control API.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-#[derive(Debug)]
 pub(crate) enum ControlBody {
     Complete(Bytes),
     /// A document of any size, which is written after the state has been unlocked.
@@ -32,21 +30,13 @@ impl Document {
     }
 }
 
-impl fmt::Debug for Document {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Document").finish_non_exhaustive()
-    }
-}
-
 impl ControlBody {
-    /// Creates a body of JSON text.
     pub(super) fn json(value: &impl Serialize) -> Self {
         let mut text = serde_json::to_vec(value).unwrap_or_default();
         text.push(b'\n');
         Self::Complete(text.into())
     }
 
-    /// Returns the whole body.
     pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::Complete(bytes) => bytes,

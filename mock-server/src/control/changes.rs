@@ -12,47 +12,41 @@ use crate::engine::actions::ACTIONS;
 use crate::engine::ledger::organization_account;
 use crate::engine::workspaces::amount;
 use crate::engine::{
-    ControlError, CreatedWorkspace, Fault, Grant, HostAddress, NewAsset, NewKey, NewWorkspace,
-    State, WorkspaceUpdate,
+    ControlError, CreatedWorkspace, NewAsset, NewWorkspace, State, WorkspaceUpdate,
 };
+use crate::json_object::set_field;
 use crate::mock_state::MockState;
 use crate::simulator::with_workspace;
 use crate::webhook_route::ActiveRoute;
 
-pub(super) fn faults(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn faults(request: &mut ControlRequest<'_>) -> ControlResult {
     let workspace = request.query.text("workspace");
-    let rules = state.simulator.state.fault_rules.all().iter();
-    let rules =
-        rules.filter(|it| workspace.is_none() || it.fault.workspace.as_deref() == workspace);
-    list(&rules.collect::<Vec<_>>())
+    let rules = request.mock.simulator.state.fault_rules.all().iter();
+    list(rules.filter(|it| workspace.is_none() || it.fault.workspace.as_deref() == workspace))
 }
 
-pub(super) fn add_fault(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    let fault: Fault = request.body()?;
-    let id = state.simulator.state.add_fault(fault)?;
-    ok(json!({"data": state.simulator.state.fault_rules.all(), "id": id}))
+pub(super) fn add_fault(request: &mut ControlRequest<'_>) -> ControlResult {
+    let id = request.change(State::add_fault)?;
+    ok(json!({"data": request.state().fault_rules.all(), "id": id}))
 }
 
-pub(super) fn clear_faults(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    state.simulator.state.fault_rules.clear(request.query.text("workspace"));
-    list(state.simulator.state.fault_rules.all())
+pub(super) fn clear_faults(request: &mut ControlRequest<'_>) -> ControlResult {
+    let rules = &mut request.mock.simulator.state.fault_rules;
+    rules.clear(request.query.text("workspace"));
+    list(rules.all())
 }
 
-pub(super) fn remove_fault(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    state.simulator.state.remove_fault(request.id)?;
-    list(state.simulator.state.fault_rules.all())
+pub(super) fn remove_fault(request: &mut ControlRequest<'_>) -> ControlResult {
+    let id = request.id;
+    request.state().remove_fault(id)?;
+    list(request.state().fault_rules.all())
 }
 
-pub(super) fn add_key(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    let key: NewKey = request.body()?;
-    created(&state.simulator.state.add_key(key)?)
+pub(super) fn revoke_key(request: &mut ControlRequest<'_>) -> ControlResult {
+    let id = request.id;
+    ok(revoked(request.state(), id)?)
 }
 
-pub(super) fn revoke_key(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    ok(revoked(&mut state.simulator.state, request.id)?)
-}
-
-/// Revokes a key by its id and returns it.
 pub(crate) fn revoked(state: &mut State, id: &str) -> Result<Value, ControlError> {
     let key = state.revoke_key(id)?;
     Ok(json!({
@@ -63,13 +57,10 @@ pub(crate) fn revoked(state: &mut State, id: &str) -> Result<Value, ControlError
     }))
 }
 
-pub(super) fn create_workspace(
-    state: &mut MockState,
-    request: &ControlRequest<'_>,
-) -> ControlResult {
+pub(super) fn create_workspace(request: &mut ControlRequest<'_>) -> ControlResult {
     let new: NewWorkspace = request.body()?;
-    let addresses = state.addresses.clone();
-    created(&created_workspace(&mut state.simulator.state, new, &addresses)?)
+    let MockState { simulator, addresses, .. } = &mut *request.mock;
+    created(created_workspace(&mut simulator.state, new, addresses)?)
 }
 
 /// Creates a workspace, and returns what a test needs to use it.
@@ -91,12 +82,9 @@ pub(crate) fn created_workspace(
     })
 }
 
-pub(super) fn update_workspace(
-    state: &mut MockState,
-    request: &ControlRequest<'_>,
-) -> ControlResult {
-    let update: WorkspaceUpdate = request.body()?;
-    ok(updated_workspace(&mut state.simulator.state, request.id, update)?)
+pub(super) fn update_workspace(request: &mut ControlRequest<'_>) -> ControlResult {
+    let id = request.id;
+    ok(request.change(|state, update| updated_workspace(state, id, update))?)
 }
 
 /// Changes a workspace, or creates it if it does not exist, and returns it.
@@ -119,45 +107,31 @@ pub(crate) fn updated_workspace(
     }))
 }
 
-pub(super) fn grant(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    let grant: Grant = request.body()?;
-    created(&state.simulator.state.grant(grant)?)
-}
-
-pub(super) fn add_asset(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn add_asset(request: &mut ControlRequest<'_>) -> ControlResult {
     let asset: NewAsset = request.body()?;
     let mut view = json!(asset);
-    let id = state.simulator.state.add_asset(asset)?;
-    if let Some(fields) = view.as_object_mut() {
-        let url = state.simulator.state.assets.url(&id, state.simulator.hosts());
-        fields.insert("asset_id".to_owned(), json!(id));
-        fields.insert("url".to_owned(), json!(url));
-    }
-    created(&view)
+    let id = request.state().add_asset(asset)?;
+    let simulator = &request.mock.simulator;
+    set_field(&mut view, "url", json!(simulator.state.assets.url(&id, simulator.hosts())));
+    set_field(&mut view, "asset_id", json!(id));
+    created(view)
 }
 
-pub(super) fn host_addresses(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    list(&state.simulator.state.host_addresses.all().collect::<Vec<_>>())
+pub(super) fn host_addresses(request: &mut ControlRequest<'_>) -> ControlResult {
+    list(request.state().host_addresses.all())
 }
 
-pub(super) fn set_host_address(
-    state: &mut MockState,
-    request: &ControlRequest<'_>,
-) -> ControlResult {
-    let entry: HostAddress = request.body()?;
-    state.simulator.state.set_host_address(&entry)?;
-    host_addresses(state, request)
+pub(super) fn set_host_address(request: &mut ControlRequest<'_>) -> ControlResult {
+    request.change(|state, entry| state.set_host_address(&entry))?;
+    host_addresses(request)
 }
 
-pub(super) fn clear_host_addresses(
-    state: &mut MockState,
-    request: &ControlRequest<'_>,
-) -> ControlResult {
-    state.simulator.state.host_addresses.clear();
-    host_addresses(state, request)
+pub(super) fn clear_host_addresses(request: &mut ControlRequest<'_>) -> ControlResult {
+    request.state().host_addresses.clear();
+    host_addresses(request)
 }
 
-pub(super) fn pay_in(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn pay_in(request: &mut ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct PayIn {
@@ -166,24 +140,22 @@ pub(super) fn pay_in(state: &mut MockState, request: &ControlRequest<'_>) -> Con
         amount_usd: Option<Usd>,
     }
     let PayIn { workspace, amount_usd } = request.body()?;
-    let amount = amount_usd.unwrap_or_default();
     let workspace = workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
-    let hosts = state.simulator.hosts().clone();
-    let top_up = state.simulator.state.pay_in(&workspace, amount)?;
-    created(&with_workspace(top_up.view(&hosts), &workspace))
+    let top_up = request.state().pay_in(&workspace, amount_usd.unwrap_or_default())?.clone();
+    created(with_workspace(top_up.view(request.mock.simulator.hosts()), &workspace))
 }
 
-pub(super) fn settle_top_up(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn settle_top_up(request: &mut ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Settle {
         status: TopUpStatus,
     }
     let Settle { status } = request.body()?;
-    ok(state.simulator.settle_top_up(request.id, status)?)
+    ok(request.mock.simulator.settle_top_up(request.id, status)?)
 }
 
-pub(super) fn end_job(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn end_job(request: &mut ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct End {
@@ -191,34 +163,34 @@ pub(super) fn end_job(state: &mut MockState, request: &ControlRequest<'_>) -> Co
         code: Option<ErrorCode>,
     }
     let End { status, code } = request.body()?;
-    ok(state.simulator.end_job(request.id, status, code)?)
+    ok(request.mock.simulator.end_job(request.id, status, code)?)
 }
 
-pub(super) fn redeliver(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn redeliver(request: &mut ControlRequest<'_>) -> ControlResult {
     request.empty_body()?;
-    ok(state.simulator.redeliver(request.id)?)
+    ok(request.mock.simulator.redeliver(request.id)?)
 }
 
-pub(super) fn actions(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    let actions = ACTIONS.iter().map(|action| action.id);
-    list(&actions.map(|id| action_view(&state.simulator.state, id)).collect::<Vec<_>>())
+pub(super) fn actions(request: &mut ControlRequest<'_>) -> ControlResult {
+    let state = request.state();
+    list(ACTIONS.iter().map(|action| action_view(state, action.id)))
 }
 
-pub(super) fn set_schedule(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn set_schedule(request: &mut ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct SetSchedule {
         schedule_active: bool,
     }
+    let id = request.id;
     let SetSchedule { schedule_active } = request.body()?;
-    state.simulator.state.set_schedule_active(request.id, schedule_active)?;
-    ok(action_view(&state.simulator.state, request.id))
+    request.state().set_schedule_active(id, schedule_active)?;
+    ok(action_view(request.state(), id))
 }
 
 fn action_view(state: &State, id: &str) -> Value {
-    let actions = ACTIONS.iter().enumerate();
-    let next = actions.filter(|(_, action)| action.id == id);
-    let next = next.filter_map(|(number, _)| state.next_scheduled_run(number)).next();
+    let number = ACTIONS.iter().position(|action| action.id == id);
+    let next = number.and_then(|number| state.next_scheduled_run(number));
     json!({
         "id": id,
         "schedule_active": next.is_some(),
@@ -226,14 +198,11 @@ fn action_view(state: &State, id: &str) -> Value {
     })
 }
 
-pub(super) fn webhook_routes(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    list(&state.dispatch.routes.iter().map(ActiveRoute::view).collect::<Vec<_>>())
+pub(super) fn webhook_routes(request: &mut ControlRequest<'_>) -> ControlResult {
+    list(request.mock.dispatch.routes.iter().map(ActiveRoute::view))
 }
 
-pub(super) fn add_webhook_route(
-    state: &mut MockState,
-    request: &ControlRequest<'_>,
-) -> ControlResult {
+pub(super) fn add_webhook_route(request: &mut ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct NewRoute {
@@ -242,23 +211,20 @@ pub(super) fn add_webhook_route(
         workspace: Option<String>,
     }
     let NewRoute { origin, to, workspace } = request.body()?;
-    let hosts = &state.addresses.allowed_hosts;
+    let hosts = &request.mock.addresses.allowed_hosts;
     let route = crate::WebhookRoute::new(&origin, &to, hosts)
         .map_err(|error| ControlApiError::invalid(error.to_string()))?;
     if let Some(workspace) = &workspace {
-        state.simulator.state.check_has_workspace(workspace)?;
+        request.state().check_has_workspace(workspace)?;
     }
-    let id = state.add_webhook_route(route, workspace);
-    let view = state.dispatch.routes.iter().find(|route| route.id == id).map(ActiveRoute::view);
-    created(&view)
+    let id = request.mock.add_webhook_route(route, workspace);
+    let mut routes = request.mock.dispatch.routes.iter();
+    created(routes.find(|route| route.id == id).map(ActiveRoute::view))
 }
 
-pub(super) fn remove_webhook_route(
-    state: &mut MockState,
-    request: &ControlRequest<'_>,
-) -> ControlResult {
-    if !state.remove_webhook_route(request.id) {
+pub(super) fn remove_webhook_route(request: &mut ControlRequest<'_>) -> ControlResult {
+    if !request.mock.remove_webhook_route(request.id) {
         return Err(ControlApiError::not_found(format!("route {:?} not found", request.id)));
     }
-    webhook_routes(state, request)
+    webhook_routes(request)
 }

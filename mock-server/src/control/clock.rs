@@ -9,26 +9,26 @@ use serde_json::{Value, json};
 
 use super::body::{ControlBody, Document};
 use super::error::ControlApiError;
-use super::request::{ControlRequest, ControlResult, ok};
+use super::request::{ControlRequest, ControlResult, Query, invalid_value, ok, read_body};
 use crate::clock::{ClockMode, NotManual, Speed};
 use crate::engine::snapshot::{self, ClockModeName, ClockSetting, ReadState, Snapshot};
 use crate::engine::{RestoreError, State, Time};
+use crate::json_object::set_field;
 use crate::mock_state::MockState;
 
 /// The maximum span of a single advance: a hundred years.
 const MAX_ADVANCE_SECONDS: f64 = 3_155_760_000.0;
 
-pub(super) fn reset(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn reset(request: &mut ControlRequest<'_>) -> ControlResult {
     request.empty_body()?;
-    state.reset();
-    get(state, request)
+    request.mock.reset();
+    get(request)
 }
 
-pub(super) fn get(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    ok(clock_view(state))
+pub(super) fn get(request: &mut ControlRequest<'_>) -> ControlResult {
+    ok(clock_view(request.mock))
 }
 
-/// Returns the JSON representation of the clock.
 pub(crate) fn clock_view(state: &mut MockState) -> Value {
     let now = catch_up(state);
     let ClockSetting { mode, speed } = clock_setting(state);
@@ -50,9 +50,10 @@ fn clock_setting(state: &MockState) -> ClockSetting {
     }
 }
 
-pub(super) fn set(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    apply(state, request.body()?)?;
-    get(state, request)
+pub(super) fn set(request: &mut ControlRequest<'_>) -> ControlResult {
+    let setting = request.body()?;
+    apply(request.mock, setting)?;
+    get(request)
 }
 
 /// Pauses the clock, or lets it run at a speed.
@@ -79,19 +80,19 @@ fn apply(state: &mut MockState, setting: ClockSetting) -> Result<(), ControlApiE
     Ok(())
 }
 
-pub(super) fn advance_clock(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    advance(state, advance_span(request)?)?;
-    get(state, request)
+pub(super) fn advance_clock(request: &mut ControlRequest<'_>) -> ControlResult {
+    advance(request.mock, advance_span(request.body)?)?;
+    get(request)
 }
 
-/// Parses the span of a request to advance the clock.
-pub(super) fn advance_span(request: &ControlRequest<'_>) -> Result<Duration, ControlApiError> {
+/// Parses the body of a request to advance the clock.
+pub(super) fn advance_span(body: &[u8]) -> Result<Duration, ControlApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Advance {
         seconds: f64,
     }
-    let Advance { seconds } = request.body()?;
+    let Advance { seconds } = read_body(body)?;
     if !(0.0..=MAX_ADVANCE_SECONDS).contains(&seconds) {
         let message =
             format!("seconds: invalid value {seconds}: expected 0 to {MAX_ADVANCE_SECONDS}");
@@ -109,16 +110,15 @@ pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, Not
 }
 
 /// Handles everything that is due, and returns the current time.
-pub(super) fn catch_up(state: &mut MockState) -> Time {
+fn catch_up(state: &mut MockState) -> Time {
     let now = state.clock.now();
     state.catch_up(now);
     now
 }
 
-pub(super) fn export(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    catch_up(state);
-    let clock = Some(clock_setting(state));
-    document(state, move |copy, writer| {
+pub(super) fn export(request: &mut ControlRequest<'_>) -> ControlResult {
+    let clock = Some(clock_setting(request.mock));
+    document(request.mock, move |copy, writer| {
         copy.clock = clock;
         serde_json::to_writer(writer, copy)
     })
@@ -134,21 +134,18 @@ pub(super) fn document(
     Ok((StatusCode::OK, ControlBody::Document(document)))
 }
 
-pub(super) fn import(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    let keeps_clock = keeps_clock(request)?;
-    replace(state, snapshot::read(&request.body[..])?, keeps_clock)?;
-    get(state, request)
+pub(super) fn import(request: &mut ControlRequest<'_>) -> ControlResult {
+    let keeps_clock = keeps_clock(&request.query)?;
+    replace(request.mock, snapshot::read(&request.body[..])?, keeps_clock)?;
+    get(request)
 }
 
 /// Returns whether a restore leaves the mode and the speed of the clock as they are.
-pub(super) fn keeps_clock(request: &ControlRequest<'_>) -> Result<bool, ControlApiError> {
-    match request.query.text("clock") {
+pub(super) fn keeps_clock(query: &Query) -> Result<bool, ControlApiError> {
+    match query.text("clock") {
         None => Ok(false),
         Some("keep") => Ok(true),
-        Some(other) => {
-            let message = format!("clock: invalid value {other:?}: expected keep");
-            Err(ControlApiError::invalid(message))
-        }
+        Some(other) => Err(invalid_value("clock", other, "keep")),
     }
 }
 
@@ -171,13 +168,10 @@ pub(super) fn replace(
 pub(crate) fn snapshot(state: &mut MockState) -> Value {
     let now = catch_up(state);
     let mut document = state.simulator.snapshot(now);
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert("clock".to_owned(), json!(clock_setting(state)));
-    }
+    set_field(&mut document, "clock", json!(clock_setting(state)));
     document
 }
 
-/// Restores a state, including its clock.
 pub(crate) fn restore(state: &mut MockState, document: Value) -> Result<(), RestoreError> {
     let restored = replace(state, snapshot::from_value(document)?, false);
     restored.map(drop).map_err(|error| RestoreError(error.message))

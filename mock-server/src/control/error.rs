@@ -10,7 +10,6 @@ pub(super) struct ControlApiError {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
     pub(super) message: String,
-    /// The value of `Allow`.
     pub(super) allow: Option<String>,
 }
 
@@ -55,7 +54,6 @@ impl ControlApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", message)
     }
 
-    /// Creates the error of a request with more than one `Host` header.
     pub(super) fn several_hosts() -> Self {
         Self::invalid("a request must have one Host header")
     }

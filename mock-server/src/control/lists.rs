@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Operation};
 
 use super::body::ControlBody;
-use super::clock::{catch_up, document};
+use super::clock::document;
 use super::error::ControlApiError;
 use super::request::{ControlRequest, ControlResult, Query, invalid_value, list, ok};
 use crate::api::{ControlJobs, JobQuery};
@@ -19,9 +19,7 @@ use crate::engine::webhooks::DeliveryStatus;
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::mock_state::MockState;
 
-/// The maximum number of items on a page.
 const MAX_PAGE_SIZE: u64 = 1000;
-/// The maximum number of seconds that a list waits.
 const MAX_WAIT_SECONDS: u64 = 60;
 
 /// The query parameters of each list.
@@ -104,12 +102,9 @@ impl<'q> ListQuery<'q> {
         let (mut matched, mut data, mut last) = (0_u64, Vec::new(), last_seq);
         for (seq, item) in matching {
             matched += 1;
-            match data.len() < self.limit {
-                true => {
-                    data.push(view(item));
-                    last = seq;
-                }
-                false => continue,
+            if data.len() < self.limit {
+                data.push(view(item));
+                last = seq;
             }
         }
         let is_complete = u64::try_from(data.len()).is_ok_and(|shown| shown == matched);
@@ -188,21 +183,20 @@ impl<'q> RequestFilter<'q> {
     }
 }
 
-pub(super) fn requests(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn requests(request: &mut ControlRequest<'_>) -> ControlResult {
     let filter = RequestFilter::read(&request.query)?;
-    let log = &state.simulator.state.request_log;
+    let log = &request.mock.simulator.state.request_log;
     let matching = log.after(filter.since()).filter(|entry| filter.includes(entry));
     let matching = matching.map(|entry| (entry.seq, entry));
     ok(filter.query.respond(matching, log.last_seq(), LoggedRequest::view))
 }
 
-pub(super) fn request(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn request(request: &mut ControlRequest<'_>) -> ControlResult {
     let seq =
         request.id.parse().map_err(|_| invalid_value("id", request.id, "a sequence number"))?;
-    let view = request_view(state, seq);
-    ok(view.ok_or_else(|| {
-        ControlApiError::not_found(format!("request {seq} not found in the journal"))
-    })?)
+    let not_found =
+        || ControlApiError::not_found(format!("request {seq} not found in the journal"));
+    ok(request_view(request.mock, seq).ok_or_else(not_found)?)
 }
 
 /// Returns a request in the request log, with its exchange as far as that is stored.
@@ -217,8 +211,7 @@ pub(crate) fn request_view(state: &MockState, seq: u64) -> Option<Value> {
     Some(view)
 }
 
-pub(super) fn deliveries(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    catch_up(state);
+pub(super) fn deliveries(request: &mut ControlRequest<'_>) -> ControlResult {
     let query = ListQuery::read(&request.query)?;
     let status = request.query.text("status").map(|name| {
         serde_json::from_value::<DeliveryStatus>(json!(name)).map_err(|_| {
@@ -228,7 +221,7 @@ pub(super) fn deliveries(state: &mut MockState, request: &ControlRequest<'_>) ->
     });
     let status = status.transpose()?;
     let (event, subject) = (request.query.text("event"), request.query.text("subject_id"));
-    let state = &state.simulator.state;
+    let state = &request.mock.simulator.state;
     let is_asked_for = |record: &&DeliveryRecord| {
         let id = record.subject_id.as_deref();
         record.seq > query.since
@@ -254,8 +247,7 @@ fn page_of(query: &Query) -> Result<(usize, Option<usize>), ControlApiError> {
     Ok((start, is_page.then_some(limit)))
 }
 
-pub(super) fn jobs(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    catch_up(state);
+pub(super) fn jobs(request: &mut ControlRequest<'_>) -> ControlResult {
     let query = ListQuery::read(&request.query)?;
     let status = request.query.text("status").map(JobStatus::from);
     if let Some(JobStatus::Other(name)) = &status {
@@ -273,39 +265,35 @@ pub(super) fn jobs(state: &mut MockState, request: &ControlRequest<'_>) -> Contr
         count: query.count,
     };
     if limit.is_some() {
-        let (state, hosts) = (&state.simulator.state, state.simulator.hosts());
+        let simulator = &request.mock.simulator;
+        let (state, hosts) = (&simulator.state, simulator.hosts());
         let page = ControlBody::json(&ControlJobs { state, hosts, query: &query });
         return Ok((StatusCode::OK, page));
     }
-    let hosts = state.simulator.hosts().clone();
-    document(state, move |copy, writer| {
+    let hosts = request.mock.simulator.hosts().clone();
+    document(request.mock, move |copy, writer| {
         let (state, hosts, query) = (&copy.state, &hosts, &query);
         serde_json::to_writer(writer, &ControlJobs { state, hosts, query })
     })
 }
 
-pub(super) fn job(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    catch_up(state);
-    let job = state.simulator.job(request.id);
-    ok(job.ok_or_else(|| ControlApiError::not_found(format!("job {:?} not found", request.id)))?)
+pub(super) fn job(request: &mut ControlRequest<'_>) -> ControlResult {
+    let not_found = || ControlApiError::not_found(format!("job {:?} not found", request.id));
+    ok(request.mock.simulator.job(request.id).ok_or_else(not_found)?)
 }
 
-pub(super) fn runs(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn runs(request: &mut ControlRequest<'_>) -> ControlResult {
     let workspace = request.query.text("workspace");
-    let runs = state.simulator.runs().into_iter();
-    let runs =
-        runs.filter(|run| workspace.is_none_or(|it| run.get("workspace") == Some(&json!(it))));
-    list(&runs.collect::<Vec<_>>())
+    let runs = request.mock.simulator.runs().into_iter();
+    list(runs.filter(|run| workspace.is_none_or(|it| run.get("workspace") == Some(&json!(it)))))
 }
 
-pub(super) fn run(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    catch_up(state);
-    let run = state.simulator.run(request.id);
-    ok(run.ok_or_else(|| ControlApiError::not_found(format!("run {:?} not found", request.id)))?)
+pub(super) fn run(request: &mut ControlRequest<'_>) -> ControlResult {
+    let not_found = || ControlApiError::not_found(format!("run {:?} not found", request.id));
+    ok(request.mock.simulator.run(request.id).ok_or_else(not_found)?)
 }
 
-pub(super) fn ledger(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    catch_up(state);
+pub(super) fn ledger(request: &mut ControlRequest<'_>) -> ControlResult {
     let list_query = ListQuery::read(&request.query)?;
     let (start, limit) = page_of(&request.query)?;
     let wallet = match request.query.text("wallet") {
@@ -316,7 +304,7 @@ pub(super) fn ledger(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     };
     let has_source = list_query.key.is_some() || list_query.operation.is_some();
     let subjects = has_source.then(|| {
-        let sources = state.simulator.state.sources();
+        let sources = request.mock.simulator.state.sources();
         let asked_for = sources.filter(|(_, source)| list_query.includes_source(*source));
         asked_for.map(|(id, _)| id.to_owned()).collect()
     });
@@ -328,21 +316,21 @@ pub(super) fn ledger(state: &mut MockState, request: &ControlRequest<'_>) -> Con
         limit,
     };
     if limit.is_some() {
-        let ledger = &state.simulator.state.ledger;
+        let ledger = &request.mock.simulator.state.ledger;
         return Ok((StatusCode::OK, ControlBody::json(&ControlLedger { ledger, query: &query })));
     }
-    document(state, move |copy, writer| {
+    document(request.mock, move |copy, writer| {
         let (ledger, query) = (&copy.state.ledger, &query);
         serde_json::to_writer(writer, &ControlLedger { ledger, query })
     })
 }
 
-pub(super) fn limits(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    list(&filtered(state.simulator.limits(), &request.query, "key"))
+pub(super) fn limits(request: &mut ControlRequest<'_>) -> ControlResult {
+    list(filtered(request.mock.simulator.limits(), &request.query, "key"))
 }
 
-pub(super) fn keys(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    list(&filtered(state.simulator.keys(), &request.query, "id"))
+pub(super) fn keys(request: &mut ControlRequest<'_>) -> ControlResult {
+    list(filtered(request.mock.simulator.keys(), &request.query, "id"))
 }
 
 /// Returns the items of the workspace and the key that a query asks for.
@@ -355,14 +343,6 @@ fn filtered(items: Vec<Value>, query: &Query, key_field: &str) -> Vec<Value> {
     items.filter(|it| is(it, "workspace", workspace) && is(it, key_field, key)).collect()
 }
 
-pub(super) fn workspaces(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    list(&state.simulator.workspaces())
-}
-
-pub(super) fn top_ups(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    list(&filtered(state.simulator.top_ups(), &request.query, "key"))
-}
-
-pub(super) fn grants(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    list(&state.simulator.state.grants.all().collect::<Vec<_>>())
+pub(super) fn top_ups(request: &mut ControlRequest<'_>) -> ControlResult {
+    list(filtered(request.mock.simulator.top_ups(), &request.query, "key"))
 }

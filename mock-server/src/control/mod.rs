@@ -30,11 +30,11 @@ use self::error::ControlApiError;
 #[cfg(feature = "dashboard")]
 pub(crate) use self::lists::request_view;
 use self::lists::{DELIVERY_PARAMETERS, JOB_PARAMETERS, LEDGER_PARAMETERS, REQUEST_PARAMETERS};
-use self::request::{ControlRequest, ControlResult, Query};
+use self::request::{ControlRequest, ControlResult, Query, created, list};
+use crate::engine::State;
 #[cfg(feature = "serve")]
-use crate::engine::snapshot::ReadState;
-#[cfg(feature = "serve")]
-use crate::engine::{RestoreError, State};
+use crate::engine::{RestoreError, snapshot::ReadState};
+use crate::json_object::set_field;
 use crate::mock_state::MockState;
 
 /// The maximum size of a request body, except for `PUT /state`, which has none.
@@ -44,11 +44,10 @@ struct Endpoint {
     method: Method,
     path: &'static str,
     description: &'static str,
-    /// The query parameters.
     query: &'static [&'static str],
     /// A description of the body; empty if there is none.
     body: &'static str,
-    handler: fn(&mut MockState, &ControlRequest<'_>) -> ControlResult,
+    handler: fn(&mut ControlRequest<'_>) -> ControlResult,
 }
 
 /// Declares the endpoints: method, path, the query parameters if there are any, a description of the
@@ -71,8 +70,8 @@ macro_rules! endpoints {
 }
 
 endpoints! {
-    GET "/" => |_, _| Ok((StatusCode::OK, index().into())), "list the endpoints";
-    GET "/healthz" => |_, _| request::ok(json!({"status": "ok"})),
+    GET "/" => |_| Ok((StatusCode::OK, index().into())), "list the endpoints";
+    GET "/healthz" => |_| request::ok(json!({"status": "ok"})),
         "get whether the mock runs; every port of the program answers this without a key";
     POST "/reset" => clock::reset,
         "reset to the initial state, including keys, faults and secrets; the clock continues";
@@ -94,10 +93,10 @@ endpoints! {
         "remove all faults, or those of a workspace";
     DELETE "/faults/{id}" => changes::remove_fault, "remove a fault";
     GET "/keys" [&["workspace", "key"]] => lists::keys, "list all keys";
-    POST "/keys" r#"{"kind", "workspace"?, "plan"?, "scopes"?}"# => changes::add_key,
+    POST "/keys" r#"{"kind", "workspace"?, "plan"?, "scopes"?}"# => |request| created(request.change(State::add_key)?),
         "create a key, and its workspace if that does not exist";
     DELETE "/keys/{id}" => changes::revoke_key, "revoke a key by its id";
-    GET "/workspaces" => lists::workspaces,
+    GET "/workspaces" => |request| list(request.mock.simulator.workspaces()),
         "list all workspaces with their balances and jobs in flight";
     POST "/workspaces" r#"{"id"?, "plan"?, "balance_usd"?, "team"?}"# => changes::create_workspace,
         "create a workspace with a key of each surface, and get what a test needs to use it";
@@ -105,8 +104,10 @@ endpoints! {
         => changes::update_workspace,
         "change a workspace, and create it if it does not exist; organization_wallet is none, \
          missing or provisioned";
-    GET "/grants" => lists::grants, "list the Formats and Actions that are granted to workspaces";
-    POST "/grants" r#"{"format" | "action", "workspace"}"# => changes::grant,
+    GET "/grants" => |request| list(request.state().grants.all()),
+        "list the Formats and Actions that are granted to workspaces";
+    POST "/grants" r#"{"format" | "action", "workspace"}"#
+        => |request| created(request.change(State::grant)?),
         "grant a Format or an Action to a workspace";
     POST "/assets" r#"{"workspace", "content_type", "bytes"}"# => changes::add_asset,
         "create an asset that only one workspace can attach to runs; bytes is its size";
@@ -147,7 +148,7 @@ endpoints! {
         => verify::verify,
         "respond with 200 if count requests match (1, a number, or at_least and at_most), else with \
          422 and the nearest; body is what the JSON of the request has at least";
-    GET "/events" [&["since", "only"]] => |_, _| Err(ControlApiError::no_stream()),
+    GET "/events" [&["since", "only"]] => |_| Err(ControlApiError::no_stream()),
         "stream the requests after ?since=N (default: from now on) as server-sent events: request, \
          and change when anything else may have changed; ?only=change omits the requests";
     GET "/deliveries" [DELIVERY_PARAMETERS] => lists::deliveries,
@@ -189,10 +190,7 @@ pub(crate) fn import(
     let mut endpoints = ENDPOINTS.iter();
     let endpoint = endpoints.find(|endpoint| is_import(&endpoint.method, endpoint.path));
     let parameters = endpoint.map_or(&[][..], |endpoint| endpoint.query);
-    let keeps_clock = Query::parse(query, parameters).and_then(|query| {
-        let body = &Bytes::new();
-        clock::keeps_clock(&ControlRequest { id: "", query, body })
-    });
+    let keeps_clock = Query::parse(query, parameters).and_then(|query| clock::keeps_clock(&query));
     let replaced = keeps_clock.and_then(|keeps_clock| {
         clock::replace(state, restored.map_err(ControlApiError::from)?, keeps_clock)
     });
@@ -242,9 +240,7 @@ pub(crate) fn requested_advance(request: &http::Request<Bytes>) -> Option<Durati
     if !is_advance || request.body().len() > MAX_BODY_BYTES {
         return None;
     }
-    let query = Query::default();
-    let request = ControlRequest { id: "", query, body: request.body() };
-    clock::advance_span(&request).ok()
+    clock::advance_span(request.body()).ok()
 }
 
 /// Returns how long the response to a valid request for a list waits, at most.
@@ -280,14 +276,14 @@ fn find(request: &http::Request<Bytes>) -> Result<(&'static Endpoint, &str), Con
     })
 }
 
-fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
+fn run(mock: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
     let (endpoint, id) = find(request)?;
     if request.body().len() > MAX_BODY_BYTES && endpoint.path != "/state" {
         return Err(ControlApiError::too_large(MAX_BODY_BYTES));
     }
     let query = Query::parse(request.uri().query().unwrap_or_default(), endpoint.query)?;
-    let request = ControlRequest { id, query, body: request.body() };
-    (endpoint.handler)(state, &request).map_err(|error| match endpoint.usage() {
+    let mut request = ControlRequest { mock, id, query, body: request.body() };
+    (endpoint.handler)(&mut request).map_err(|error| match endpoint.usage() {
         None => error,
         Some(usage) => error.with_usage(&usage),
     })
@@ -316,14 +312,10 @@ fn index() -> Value {
             "path": endpoint.path,
             "does": endpoint.description,
         });
-        if let Some(entry) = entry.as_object_mut() {
-            if !endpoint.body.is_empty() {
-                entry.insert("body".to_owned(), endpoint.body.into());
-            }
-            if !endpoint.query.is_empty() {
-                entry.insert("query".to_owned(), json!(endpoint.query));
-            }
-        }
+        let body = (!endpoint.body.is_empty()).then(|| json!(endpoint.body));
+        set_field(&mut entry, "body", body);
+        let query = (!endpoint.query.is_empty()).then(|| json!(endpoint.query));
+        set_field(&mut entry, "query", query);
         entry
     });
     json!({"data": list.collect::<Vec<_>>()})

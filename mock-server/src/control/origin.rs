@@ -11,7 +11,6 @@ use http::{HeaderValue, Request, StatusCode, Uri};
 
 use super::error::ControlApiError;
 
-/// Names of the loopback interface.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// Checks that a request names this mock as its host, and that no other origin has sent it.

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use super::body::ControlBody;
 use super::error::ControlApiError;
+use crate::engine::{ControlError, State};
+use crate::mock_state::MockState;
 
 /// The status and body of a response, or an error.
 pub(super) type ControlResult = Result<(StatusCode, ControlBody), ControlApiError>;
@@ -16,33 +18,40 @@ pub(super) fn ok(value: Value) -> ControlResult {
     Ok((StatusCode::OK, value.into()))
 }
 
-pub(super) fn created(value: &impl Serialize) -> ControlResult {
-    Ok((StatusCode::CREATED, ControlBody::json(value)))
+pub(super) fn created(value: impl Serialize) -> ControlResult {
+    Ok((StatusCode::CREATED, ControlBody::json(&value)))
 }
 
-pub(super) fn list<T: Serialize>(items: &[T]) -> ControlResult {
-    ok(json!({"data": items}))
+pub(super) fn list(items: impl IntoIterator<Item: Serialize>) -> ControlResult {
+    ok(json!({"data": Vec::from_iter(items)}))
 }
 
-/// A request to an endpoint of the control API.
+/// A request to an endpoint of the control API, and the mock that received it.
 pub(super) struct ControlRequest<'r> {
+    pub(super) mock: &'r mut MockState,
     pub(super) id: &'r str,
     pub(super) query: Query,
     pub(super) body: &'r Bytes,
 }
 
 impl ControlRequest<'_> {
-    /// Deserializes the body. A missing body is treated as an empty object.
-    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
-        let body: &[u8] = if self.body.is_empty() { b"{}" } else { self.body };
-        // A list would be read as the fields of a structure in their order.
-        if body.trim_ascii_start().starts_with(b"[") {
-            return Err(ControlApiError::invalid("expected an object, not a list"));
-        }
-        serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
+    pub(super) fn state(&mut self) -> &mut State {
+        &mut self.mock.simulator.state
     }
 
-    /// Checks that the body is missing or an empty object.
+    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
+        read_body(self.body)
+    }
+
+    /// Makes the change of the state that the body describes.
+    pub(super) fn change<B: DeserializeOwned, T>(
+        &mut self,
+        change: impl FnOnce(&mut State, B) -> Result<T, ControlError>,
+    ) -> Result<T, ControlApiError> {
+        let body = self.body()?;
+        Ok(change(self.state(), body)?)
+    }
+
     pub(super) fn empty_body(&self) -> Result<(), ControlApiError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -51,7 +60,16 @@ impl ControlRequest<'_> {
     }
 }
 
-/// The query parameters of a request.
+/// Deserializes a body. A missing one is treated as an empty object.
+pub(super) fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, ControlApiError> {
+    let body = if body.is_empty() { b"{}" } else { body };
+    // A list would be read as the fields of a structure in their order.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(ControlApiError::invalid("expected an object, not a list"));
+    }
+    serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query(Vec<(String, String)>);
 
@@ -81,7 +99,6 @@ impl Query {
         parameter.map(|(_, value)| value.as_str())
     }
 
-    /// Returns a number within bounds.
     pub(super) fn number(
         &self,
         name: &str,

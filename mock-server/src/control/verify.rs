@@ -1,5 +1,7 @@
 //! `POST /verify`, which compares the requests that the mock received with what a test expects.
 
+use std::ops::RangeInclusive;
+
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,63 +10,42 @@ use super::error::ControlApiError;
 use super::lists::RequestFilter;
 use super::request::{ControlRequest, ControlResult, Query};
 use crate::engine::request_log::LoggedRequest;
-use crate::mock_state::MockState;
 
 /// The fields of the body that are filters of requests.
 const FILTERS: [&str; 7] = ["workspace", "key", "operation", "method", "path", "status", "since"];
 /// The maximum number of requests that are shown because they nearly match.
 const MAX_NEAREST: usize = 3;
 
-/// How many requests are expected.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-enum Count {
-    Exactly(u64),
-    Between(Bounds),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Bounds {
-    at_least: Option<u64>,
-    at_most: Option<u64>,
-}
-
-impl Count {
-    /// Returns whether some number of requests is as expected.
-    fn is_possible(self) -> bool {
-        match self {
-            Self::Between(Bounds { at_least: Some(least), at_most: Some(most) }) => least <= most,
-            _ => true,
-        }
+/// Reads how many requests are expected: a number, or bounds of which the lower one is not the greater.
+fn expected_count(value: &Value) -> Option<RangeInclusive<u64>> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Bounds {
+        at_least: Option<u64>,
+        at_most: Option<u64>,
     }
-
-    fn includes(self, matched: u64) -> bool {
-        match self {
-            Self::Exactly(count) => matched == count,
-            Self::Between(Bounds { at_least, at_most }) => {
-                at_least.is_none_or(|least| matched >= least)
-                    && at_most.is_none_or(|most| matched <= most)
-            }
-        }
+    if let Some(count) = value.as_u64() {
+        return Some(count..=count);
     }
+    // A list would be read as the fields of a structure in their order.
+    let Bounds { at_least, at_most } =
+        value.is_object().then(|| Bounds::deserialize(value).ok()).flatten()?;
+    let bounds = at_least.unwrap_or(0)..=at_most.unwrap_or(u64::MAX);
+    (!bounds.is_empty()).then_some(bounds)
 }
 
-pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn verify(request: &mut ControlRequest<'_>) -> ControlResult {
     let fields: Map<String, Value> = request.body()?;
-    let (mut filters, mut body, mut count) = (Vec::new(), None, Count::Exactly(1));
+    let (mut filters, mut body, mut count) = (Vec::new(), None, 1..=1);
     for (name, value) in &fields {
         match (name.as_str(), value) {
             ("body", value) => body = Some(value),
             ("count", value) => {
-                let read = serde_json::from_value(value.clone()).ok();
-                count = read.filter(|it| Count::is_possible(*it) && !value.is_array()).ok_or_else(
-                    || {
-                        let expected =
-                            "a number, or an object with at_least and at_most, which is not less";
-                        ControlApiError::invalid(format!("count: expected {expected}"))
-                    },
-                )?;
+                count = expected_count(value).ok_or_else(|| {
+                    let expected =
+                        "a number, or an object with at_least and at_most, which is not less";
+                    ControlApiError::invalid(format!("count: expected {expected}"))
+                })?;
             }
             (name, Value::String(text)) if FILTERS.contains(&name) => {
                 filters.push((name, text.clone()));
@@ -87,25 +68,25 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
     let query = Query::parse(&query, &FILTERS)?;
     if let Some(workspace) = query.text("workspace") {
-        state.simulator.state.check_knows_workspace(workspace)?;
+        request.state().check_knows_workspace(workspace)?;
     }
     let filter = RequestFilter::read(&query)?;
-    let exchanges = &state.exchanges;
+    let mock = &*request.mock;
     let body_differences = |seq| {
         let mut differences = Vec::new();
         let Some(expected) = body else { return differences };
-        match exchanges.request_body(seq).map(serde_json::from_str) {
+        match mock.exchanges.request_body(seq).map(serde_json::from_str) {
             Some(Ok(actual)) => compare(expected, &actual, String::new(), &mut differences),
             Some(Err(_)) => differences.push("/body: is not JSON".to_owned()),
             None => differences.push("/body: is not stored".to_owned()),
         }
         differences
     };
-    let entries = || state.simulator.state.request_log.after(filter.since());
+    let entries = || mock.simulator.state.request_log.after(filter.since());
     let is_match =
         |entry: &&LoggedRequest| filter.includes(entry) && body_differences(entry.seq).is_empty();
     let matched = entries().filter(is_match).fold(0, |count, _| count + 1);
-    if count.includes(matched) {
+    if count.contains(&matched) {
         return Ok((StatusCode::OK, json!({"matched": matched}).into()));
     }
     let differences = |entry: &LoggedRequest| {

@@ -9,12 +9,10 @@ use super::timers::TimerEvent;
 use super::workspaces::OrganizationWallet;
 use super::{ControlError, State, Time};
 
-/// The creation time of the seeded Actions.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A scheduled agent task.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Action {
     pub(crate) id: &'static str,
@@ -65,12 +63,10 @@ impl Trigger {
 }
 
 impl DailySchedule {
-    /// Returns the schedule as a cron expression.
     pub(crate) fn cron(self) -> String {
         format!("{} {} * * *", self.minute, self.hour)
     }
 
-    /// Returns the first time of the schedule after `now`.
     pub(crate) fn next_after(self, now: Time) -> Time {
         let minutes = u64::from(self.hour) * 60 + u64::from(self.minute);
         let days = now.as_secs() / DAY.as_secs();
@@ -90,11 +86,6 @@ impl Action {
             Owner::FirstParty => true,
             Owner::Workspace(owner) => owner == workspace || grants.contains(action.id, workspace),
         })
-    }
-
-    /// Returns `true` if the API can start the Action.
-    pub(crate) fn has_api_trigger(&self) -> bool {
-        self.triggers.contains(&Trigger::ApiCall)
     }
 
     pub(crate) fn schedule(&self) -> Option<DailySchedule> {
@@ -130,7 +121,6 @@ impl State {
         Ok(())
     }
 
-    /// Starts the schedules of all Actions.
     pub(crate) fn start_schedules(&mut self) {
         for action in ACTIONS.iter().filter(|action| action.schedule().is_some()) {
             // The Action exists and has a schedule.

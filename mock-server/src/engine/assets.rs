@@ -29,7 +29,6 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    /// Returns the specification of the file.
     pub(crate) fn spec(&self) -> Spec {
         Spec::Padded { padded: PaddedType::of(&self.content_type), bytes: self.bytes }
     }
@@ -70,7 +69,6 @@ impl Assets {
         self.file(id).filter(|spec| spec.extension() == extension)
     }
 
-    /// Returns the URL of an asset.
     pub(crate) fn url(&self, id: &str, hosts: &Hosts) -> Option<String> {
         let spec = self.file(id)?;
         Some(format!("{}/artifacts/{id}.{}", hosts.media, spec.extension()))

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{FaultKind, Time};
+use crate::named_enum::named_enum;
 
 /// A host of the mock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,6 +23,30 @@ pub enum Host {
     Media,
     /// The control API.
     Control,
+}
+
+named_enum! {
+    /// A surface that has a URL of its own. MCP is a path of the developer host.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum PublicSurface {
+        Open = "open",
+        Developer = "developer",
+        Mcp = "mcp",
+        Media = "media",
+        Control = "control",
+    }
+}
+
+impl PublicSurface {
+    pub(crate) const fn host(self) -> Host {
+        match self {
+            Self::Open => Host::Open,
+            Self::Developer | Self::Mcp => Host::Developer,
+            Self::Media => Host::Media,
+            Self::Control => Host::Control,
+        }
+    }
 }
 
 /// A complete request to one of the hosts.

@@ -2,7 +2,6 @@
 
 use http::HeaderMap;
 
-/// The credential of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Credential<'h> {
     None,

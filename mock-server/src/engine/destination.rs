@@ -62,10 +62,8 @@ impl State {
             self.routed_origins.includes(workspace, url)
                 && url.host_str().is_none_or(|host| self.host_addresses.get(host).is_none())
         };
-        match parse_https(text).is_ok_and(|url| is_routed(&url)) {
-            true => Ok(()),
-            false => Err(problem.to_owned()),
-        }
+        let is_allowed = parse_https(text).is_ok_and(|url| is_routed(&url));
+        if is_allowed { Ok(()) } else { Err(problem.to_owned()) }
     }
 }
 

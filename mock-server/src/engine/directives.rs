@@ -18,7 +18,6 @@ const MAX_SHOWN_CHARS: usize = 60;
 /// What an error code begins with that the mock does not know, but a service might have.
 const FUTURE_CODE: &str = "x_";
 
-/// The names of all directives.
 const NAMES: [&str; 10] = [
     "fail",
     "refuse",
@@ -69,7 +68,6 @@ pub(crate) struct Refusal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limited {
-    /// The one directive.
     directives: Directives,
     times: u64,
     /// The digest of the text that the directive is in, and of the directive.
@@ -161,7 +159,6 @@ impl State {
         applicable
     }
 
-    /// Counts a request to which directives were applied.
     pub(crate) fn count_directives(
         &mut self,
         workspace: &str,
@@ -265,7 +262,6 @@ fn code(text: &str) -> Result<ErrorCode, String> {
     }
 }
 
-/// Parses a non-negative amount in dollars.
 fn amount(text: &str) -> Option<Usd> {
     text.parse().ok().filter(|amount| *amount >= Usd::ZERO)
 }

@@ -5,7 +5,7 @@ use svc_openapi::error_codes;
 use svc_sdk::contract::{ErrorCode, Operation, Surface};
 
 use super::directives::nearest;
-use super::{ControlError, Host};
+use super::{ControlError, Host, PublicSurface};
 use crate::rng::Rng;
 
 /// The requests that a rule applies to.
@@ -112,7 +112,7 @@ pub struct Fault {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FaultInput {
-    surface: Option<SurfaceInput>,
+    surface: Option<PublicSurface>,
     operation: Option<String>,
     kind: FaultKind,
     code: Option<ErrorCode>,
@@ -123,16 +123,6 @@ struct FaultInput {
     probability: Option<f64>,
     retry_after_seconds: Option<u64>,
     delay_ms: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SurfaceInput {
-    Open,
-    Developer,
-    Mcp,
-    Media,
-    Control,
 }
 
 impl TryFrom<FaultInput> for Fault {
@@ -150,22 +140,14 @@ impl TryFrom<FaultInput> for Fault {
         let target = input.operation.map(named).transpose()?;
         let (surface, target) = match (input.surface, target) {
             // MCP is one operation of the developer host.
-            (Some(SurfaceInput::Mcp), None) => (Some(Host::Developer), Some(mcp)),
-            (Some(SurfaceInput::Mcp), Some(target)) if target != mcp => {
+            (Some(PublicSurface::Mcp), None) => (Some(Host::Developer), Some(mcp)),
+            (Some(PublicSurface::Mcp), Some(target)) if target != mcp => {
                 return Err(format!(
                     "operation: unknown operation {:?} of the surface mcp",
                     target.name()
                 ));
             }
-            (surface, target) => {
-                let host = surface.map(|surface| match surface {
-                    SurfaceInput::Open => Host::Open,
-                    SurfaceInput::Developer | SurfaceInput::Mcp => Host::Developer,
-                    SurfaceInput::Media => Host::Media,
-                    SurfaceInput::Control => Host::Control,
-                });
-                (host, target)
-            }
+            (surface, target) => (surface.map(PublicSurface::host), target),
         };
         Ok(Self {
             surface,

@@ -5,7 +5,6 @@ use svc_sdk::types::Usd;
 use super::grants::Grants;
 use super::workspaces::{WorkspaceKind, Workspaces};
 
-/// The creation time of the seeded Formats.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 
 /// The spend cap of Formats that do not set one.
@@ -39,7 +38,6 @@ pub(crate) enum Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FormatState {
     Active,
-    /// The owner set it inactive.
     Inactive,
     /// The owner turned the API-call trigger off.
     NoTrigger,

@@ -19,7 +19,6 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Returns the id of the Format or Action.
     fn subject(&self) -> Option<&str> {
         self.format.as_deref().or(self.action.as_deref())
     }

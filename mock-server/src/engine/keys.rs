@@ -60,7 +60,6 @@ impl KeyKind {
         }
     }
 
-    /// Returns the prefix of secrets of this kind.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Open => "svc_open",
@@ -112,7 +111,6 @@ impl TryFrom<String> for OperationName {
     }
 }
 
-/// All keys, by secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Keys(BTreeMap<String, ApiKey>);
@@ -129,7 +127,6 @@ const INITIAL: [(&str, KeyKind, &str, bool, bool); 7] = [
 ];
 
 impl Keys {
-    /// Creates the seeded keys.
     pub(crate) fn initial() -> Self {
         let keys = INITIAL.map(|(secret, kind, workspace, has_all_scopes, revoked)| {
             let name = secret.trim_start_matches("svc_").replace('_', " ");
@@ -164,7 +161,6 @@ impl Keys {
         self.0.iter().map(|(secret, key)| (secret.as_str(), key))
     }
 
-    /// Records the use of a key.
     pub(crate) fn used(&mut self, secret: &str, at: Time) {
         if let Some(key) = self.0.get_mut(secret) {
             key.last_used_at = Some(at);

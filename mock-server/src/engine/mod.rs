@@ -47,6 +47,7 @@ pub(crate) mod webhooks;
 pub(crate) mod workspaces;
 
 pub use assets::NewAsset;
+pub(crate) use call::PublicSurface;
 pub use call::{Host, HostRequest, PendingReply, Reply, Transmission};
 pub use error::{ControlError, RestoreError};
 pub use fault_rules::{Fault, FaultKind, FaultTarget};

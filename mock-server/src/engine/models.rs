@@ -31,8 +31,20 @@ const LIP_SYNC: Profile = Profile {
     ..profiles::H
 };
 
-const fn video(id: &'static str, name: &'static str, profile: &'static Profile) -> Model {
+pub(super) const fn video(
+    id: &'static str,
+    name: &'static str,
+    profile: &'static Profile,
+) -> Model {
     Model { id, name, kind: "video", router: Router::Video, profile, lip_sync: false }
+}
+
+pub(super) const fn image(
+    id: &'static str,
+    name: &'static str,
+    profile: &'static Profile,
+) -> Model {
+    Model { kind: "image", router: Router::Image, ..video(id, name, profile) }
 }
 
 /// All models. Among models with the same price, `auto` picks the first.
@@ -42,7 +54,7 @@ pub(crate) const MODELS: [Model; 6] = [
     video("video-h", "Video H", &profiles::H),
     video("video-r", "Video R", &profiles::R),
     Model { kind: "lip_sync", lip_sync: true, ..video("lipsync-s", "Lip-sync S", &LIP_SYNC) },
-    Model { kind: "image", router: Router::Image, ..video("image-i", "Image I", &profiles::I) },
+    image("image-i", "Image I", &profiles::I),
 ];
 
 pub(crate) fn for_router(router: Router) -> impl Iterator<Item = &'static Model> {
@@ -60,7 +72,6 @@ impl Model {
         resolutions.filter(|resolution| !resolution.is_empty()).collect()
     }
 
-    /// Returns the names of the accepted input fields.
     pub(crate) fn inputs(&self) -> Vec<&'static str> {
         let profile = self.profile;
         [
@@ -79,7 +90,6 @@ impl Model {
         .collect()
     }
 
-    /// Returns `true` if the model accepts the request field.
     pub(crate) fn takes(&self, field: &str) -> bool {
         match field {
             "duration" => self.profile.duration.is_some(),

@@ -9,9 +9,7 @@ use crate::named_enum::named_enum;
 
 named_enum! {
     pub(crate) enum PriceUnit {
-        /// A second of the result.
         Second = "second",
-        /// An image of the result.
         Image = "image",
     }
 }
@@ -24,7 +22,6 @@ pub(crate) struct Range {
     pub(crate) max: u64,
 }
 
-/// The price per unit at a resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
     /// Such as `720p`.
@@ -106,7 +103,6 @@ pub(crate) const R: Profile = Profile {
     ..H
 };
 
-/// Text to image.
 pub(crate) const I: Profile = Profile {
     unit: PriceUnit::Image,
     rates: &[rate("720p", 50), rate("1080p", 75)],

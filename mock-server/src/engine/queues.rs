@@ -11,7 +11,6 @@ use super::serde_list::serialize_as_list;
 use super::shared_list::SharedList;
 use super::{State, Time};
 
-/// A bulk queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Queue {
@@ -60,7 +59,6 @@ impl Queues {
         self.queues.iter()
     }
 
-    /// Returns a copy without indexes, which shares the queues.
     pub(crate) fn without_indexes(&self) -> Self {
         Self { queues: self.queues.clone(), ..Self::default() }
     }
@@ -71,7 +69,6 @@ impl Queues {
 }
 
 impl State {
-    /// Adds a queue and starts its first runs.
     pub(crate) fn accept_queue(&mut self, queue: Queue) {
         let (id, at) = (queue.id.clone(), queue.created_at);
         self.queues.add(queue);

@@ -31,11 +31,9 @@ pub(crate) struct RateLimitStatus {
     pub(crate) remaining: u32,
     /// The service time until the window ends.
     pub(crate) reset: Duration,
-    /// Whether the request was within the limit.
     pub(crate) allowed: bool,
 }
 
-/// The open windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLimits {
@@ -52,7 +50,6 @@ struct Window {
     used: u32,
 }
 
-/// Returns the requests per minute of a key on a plan.
 pub(crate) fn key_limit(
     plan_limits: &PlanLimits,
     plan: &Plan,
@@ -66,7 +63,6 @@ pub(crate) fn key_limit(
     }
 }
 
-/// Returns the requests per minute of an address.
 pub(crate) fn address_limit(plan_limits: &PlanLimits, bucket: RateLimitBucket) -> u32 {
     let multiple = UNAUTHENTICATED_READS_PER_WRITE;
     key_limit(plan_limits, &Plan::Free, bucket, multiple)

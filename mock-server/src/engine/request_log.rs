@@ -11,13 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::{FaultKind, Host, Time};
 
-/// The maximum number of stored requests.
 const MAX_ENTRIES: usize = 10_000;
 /// The maximum number of characters stored of a header value or a path.
 const MAX_TEXT_CHARS: usize = 1_024;
-/// The maximum number of headers stored of a request.
 const MAX_HEADERS: usize = 64;
-/// The replacement for credentials.
 const REDACTED: &str = "[redacted]";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +37,6 @@ pub(crate) struct LoggedRequest {
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
-    /// The error code of the response.
     #[serde(default)]
     pub(crate) code: Option<String>,
     pub(crate) fault: Option<FaultKind>,
@@ -104,14 +100,12 @@ impl RequestLog {
         }
     }
 
-    /// Removes the requests up to a time.
     pub(crate) fn remove_until(&mut self, until: Time) {
         while self.entries.front().is_some_and(|entry| entry.at <= until) {
             self.entries.pop_front();
         }
     }
 
-    /// Returns the sequence number of the last request.
     pub(crate) fn last_seq(&self) -> u64 {
         self.last_seq
     }
@@ -128,12 +122,10 @@ impl RequestLog {
         self.entries.iter().rev()
     }
 
-    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
         self.after(seq).map(LoggedRequest::view).collect()
     }
 
-    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn after(&self, seq: u64) -> impl Iterator<Item = &LoggedRequest> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);
         self.entries.range(start..).map(|entry| &**entry)
@@ -172,7 +164,6 @@ impl LoggedHeaders {
         self.0.split_terminator('\n').filter_map(|line| line.split_once(": "))
     }
 
-    /// Returns the number of stored bytes.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

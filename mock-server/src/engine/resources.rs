@@ -18,7 +18,6 @@ pub(crate) enum ResourceKind {
 }
 
 impl ResourceKind {
-    /// Returns the prefix of ids of this kind.
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Self::Avatar => "ava",
@@ -54,7 +53,6 @@ pub(crate) enum ResourceDetails {
         speech: Speech,
         preview_id: Option<String>,
     },
-    /// A preview of an avatar video.
     Preview {
         speech: Speech,
     },
@@ -75,7 +73,6 @@ impl ResourceDetails {
     }
 }
 
-/// A resource that a job creates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Resource {
@@ -128,7 +125,6 @@ impl Resources {
         }
     }
 
-    /// Replaces the job of a resource that is generated again.
     pub(crate) fn reassign_job(&mut self, id: &str, job_id: &str) {
         let Some(number) = self.number(id) else { return };
         if let Some(resource) = self.resources.get_mut(number) {
@@ -171,7 +167,6 @@ impl Resources {
             .filter_map(|number| self.resources.get(*number))
     }
 
-    /// Removes the resource of a job, if there is one.
     pub(crate) fn remove_of_job(&mut self, job_id: &str) {
         let Some(number) = self.by_job.remove(job_id) else { return };
         let Some(resource) = self.resources.remove(number) else { return };
@@ -189,17 +184,14 @@ impl Resources {
         }
     }
 
-    /// Returns all resources, oldest first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter()
     }
 
-    /// Returns all resources with their numbers, oldest first.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Resource)> {
         self.resources.numbered()
     }
 
-    /// Returns a copy without indexes, which shares the resources.
     pub(crate) fn without_indexes(&self) -> Self {
         Self { resources: self.resources.clone(), ..Self::default() }
     }

@@ -26,7 +26,6 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Records that a job or run has ended.
     pub(super) fn note_ended(&mut self, at: Time, ended: Ended) {
         self.ended.push_back((at, ended));
     }

@@ -61,7 +61,6 @@ impl fmt::Display for Time {
     }
 }
 
-/// A time that is serialized as text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeText(pub(crate) Time);
 

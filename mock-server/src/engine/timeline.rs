@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use svc_sdk::contract::JobStatus;
 
-use super::Time;
+use super::{Hosts, Time};
 
 /// The planned timeline of a job or run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +20,6 @@ pub(crate) struct Timeline {
 
 /// The minimum poll hint, unless less time remains.
 const MIN_POLL_HINT: Duration = Duration::from_secs(1);
-/// The maximum poll hint.
 const MAX_POLL_HINT: Duration = Duration::from_secs(10);
 
 impl Timeline {
@@ -49,22 +47,17 @@ impl Timeline {
         (!self.stuck).then(|| self.after_tenths(10))
     }
 
-    /// Returns `true` if a job with the given status can still be canceled.
-    pub(crate) fn can_cancel(&self, status: &JobStatus, now: Time) -> bool {
-        !status.is_terminal() && now < self.generation_starts_at()
-    }
-
-    /// Returns the poll hint of a job; see [`poll_hint`](Self::poll_hint).
-    pub(crate) fn next_poll(&self, status: &JobStatus, now: Time) -> Duration {
-        self.poll_hint(status.is_terminal(), now)
+    /// Returns how long clients wait before the next poll, in their own time.
+    pub(crate) fn next_poll(&self, is_terminal: bool, now: Time, hosts: &Hosts) -> Duration {
+        hosts.client_time(self.poll_hint(is_terminal, now))
     }
 
     /// Returns how long to wait before the next poll, in whole milliseconds.
     ///
     /// It is half of the remaining time within bounds. Close to the end it is all of the remaining
     /// time, so that the next poll finds the result.
-    pub(crate) fn poll_hint(&self, terminal: bool, now: Time) -> Duration {
-        if terminal {
+    fn poll_hint(&self, is_terminal: bool, now: Time) -> Duration {
+        if is_terminal {
             return Duration::ZERO;
         }
         let Some(end) = self.ends_at() else { return MAX_POLL_HINT };

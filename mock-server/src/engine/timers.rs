@@ -27,7 +27,6 @@ pub(crate) enum TimerEvent {
     ActionScheduled(usize),
 }
 
-/// The scheduled events, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Timers(BTreeSet<(Time, TimerEvent)>);

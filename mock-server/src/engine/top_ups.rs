@@ -14,7 +14,6 @@ use super::{Hosts, Time};
 /// The time after which a pending top-up expires.
 const PAYMENT_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A top-up of a workspace's balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopUp {
@@ -93,12 +92,10 @@ impl TopUps {
         }
     }
 
-    /// Returns the time at which the next pending top-up expires.
     pub(crate) fn next_expiry(&self) -> Option<Time> {
         self.expiring.first().map(|(at, _)| *at)
     }
 
-    /// Expires the pending top-ups that are due.
     pub(crate) fn expire(&mut self, now: Time) {
         while let Some((at, id)) = self.expiring.pop_first() {
             if at > now {

@@ -11,7 +11,6 @@ use super::{Host, Hosts};
 const PLACEHOLDERS: [(Host, &str); 3] =
     [(Host::Open, "\u{0}open"), (Host::Developer, "\u{0}developer"), (Host::Media, "\u{0}media")];
 
-/// Returns hosts with placeholders as their base URLs.
 pub(crate) fn placeholder_hosts() -> Hosts {
     let mut hosts = Hosts::default();
     for (host, placeholder) in PLACEHOLDERS {

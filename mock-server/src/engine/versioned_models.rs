@@ -5,10 +5,9 @@
 use svc_sdk::types::Usd;
 
 use super::jobs::JobType;
-use super::models::{Model, Router};
+use super::models::{Model, image, video};
 use super::profiles::{self, Profile, Range, Rate};
 
-/// The value of a service credit.
 pub(crate) const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
 
 /// Creates a rate in credits per unit. The tier is a resolution, a quality, or empty if the product
@@ -22,7 +21,6 @@ const fn credits(tier: &'static str, credits: i64) -> Rate {
 pub(crate) struct Product {
     pub(crate) model: &'static str,
     pub(crate) job_type: JobType,
-    /// The unit of the price.
     pub(crate) unit: &'static str,
     /// The request field that selects the rate, if there are several.
     pub(crate) rate_field: Option<&'static str>,
@@ -54,31 +52,22 @@ const IMAGE_PROFILE: Profile = Profile { rates: IMAGES, ..profiles::I };
 const VIDEO_PROFILE: Profile = Profile { rates: VIDEOS, ..profiles::L };
 
 /// The model `image-1.0`, which accepts the same parameters as profile I.
-pub(crate) static IMAGE_1: Model = Model {
-    id: "image-1.0",
-    name: "Image 1.0",
-    kind: "image",
-    router: Router::Image,
-    profile: &IMAGE_PROFILE,
-    lip_sync: false,
-};
+pub(crate) static IMAGE_1: Model = image("image-1.0", "Image 1.0", &IMAGE_PROFILE);
 
 /// The model `video-1.0`, which accepts the same parameters as profile L.
-pub(crate) static VIDEO_1: Model = Model {
-    id: "video-1.0",
-    name: "Video 1.0",
-    kind: "video",
-    router: Router::Video,
-    profile: &VIDEO_PROFILE,
-    lip_sync: false,
-};
+pub(crate) static VIDEO_1: Model = video("video-1.0", "Video 1.0", &VIDEO_PROFILE);
 
-/// Returns the price of the given number of units; `None` if the product is free.
-pub(crate) fn price(job_type: JobType, tier: &str, units: u64) -> Option<Usd> {
-    let product = PRICE_LIST.iter().find(|product| product.job_type == job_type)?;
-    let rate = product.rates.iter().find(|rate| rate.resolution == tier)?;
-    let price = rate.price.checked_mul(i64::try_from(units).ok()?)?;
-    (price > Usd::ZERO).then_some(price)
+impl Product {
+    pub(crate) fn of(job_type: JobType) -> Option<&'static Self> {
+        PRICE_LIST.iter().find(|product| product.job_type == job_type)
+    }
+
+    /// Returns the price of the given number of units; `None` if the product is free.
+    pub(crate) fn price(&self, tier: &str, units: u64) -> Option<Usd> {
+        let rate = self.rates.iter().find(|rate| rate.resolution == tier)?;
+        let price = rate.price.checked_mul(i64::try_from(units).ok()?)?;
+        (price > Usd::ZERO).then_some(price)
+    }
 }
 
 #[cfg(test)]

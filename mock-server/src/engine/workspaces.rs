@@ -16,7 +16,6 @@ use super::webhooks::signature::{fingerprint, hex};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorkspaceKind {
-    /// The workspace of one person.
     Personal,
     Team,
 }
@@ -119,10 +118,8 @@ pub(crate) struct Workspace {
     pub(crate) plan: Plan,
     #[serde(default, skip_serializing_if = "OrganizationWallet::is_none")]
     pub(crate) organization_wallet: OrganizationWallet,
-    /// The secret that signs webhook deliveries.
     pub(crate) signing_secret: String,
     pub(crate) secret_created_at: Time,
-    /// The number of rotations of the secret.
     rotations: u64,
     /// The previous secret, which signs deliveries as well for some time after a rotation.
     previous: Option<PreviousSecret>,
@@ -153,12 +150,10 @@ impl Workspace {
     }
 }
 
-/// All workspaces, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Workspaces(BTreeMap<String, Workspace>);
 
-/// The seeded workspaces.
 pub(crate) const INITIAL: [(&str, WorkspaceKind); 3] = [
     ("ws_demo", WorkspaceKind::Personal),
     ("ws_team", WorkspaceKind::Team),

@@ -1,13 +1,9 @@
 //! The service that all frontends share: a simulator and its clock behind a lock.
 //!
-//! The lock is not held while waiting. Replies that have to wait do so in `waiting`; for frontends that
-//! cannot wait, `predict` computes the reply and the delay in advance.
+//! The lock is not held while waiting. Replies that have to wait do so in `waiting`, which computes the
+//! reply and the delay in advance for frontends that cannot wait.
 
 mod control_methods;
-#[cfg(feature = "dashboard")]
-mod observing;
-#[cfg(feature = "wiremock")]
-mod predict;
 mod waiting;
 mod webhooks;
 
@@ -191,7 +187,6 @@ impl Service {
         state
     }
 
-    /// Notifies waiting tasks that the state has changed.
     fn notify_changed(&self) {
         self.shared.revision.fetch_add(1, Ordering::Release);
         self.shared.changed.notify_waiters();
@@ -215,6 +210,23 @@ impl Service {
 impl Service {
     pub(crate) fn addresses(&self) -> &Addresses {
         &self.shared.addresses
+    }
+}
+
+/// Queries of the dashboard and the event stream.
+#[cfg(feature = "dashboard")]
+impl Service {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&mut MockState) -> T) -> T {
+        self.lock().with_addresses(self.shown_addresses.as_deref(), read)
+    }
+
+    /// Returns the same mock, which shows other addresses if there are any.
+    pub(crate) fn showing(&self, addresses: Option<Addresses>) -> Self {
+        Self { shown_addresses: addresses.map(Arc::new), ..self.clone() }
+    }
+
+    pub(crate) fn hosts(&self) -> &crate::engine::Hosts {
+        &self.shown_addresses.as_deref().unwrap_or(&self.shared.addresses).hosts
     }
 }
 

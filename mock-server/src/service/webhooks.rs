@@ -135,7 +135,6 @@ impl Service {
         });
     }
 
-    /// Returns the timeout of an attempt, in real time.
     pub(crate) fn webhook_timeout(&self) -> Duration {
         self.shared.webhook_timeout
     }

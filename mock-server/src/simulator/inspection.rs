@@ -19,6 +19,7 @@ use crate::engine::runs::Run;
 use crate::engine::workspaces::{OrganizationWallet, WorkspaceKind};
 use crate::engine::{ControlError, Timeline, ledger};
 use crate::engine::{HostRequest, KeyKind};
+use crate::json_object::set_field;
 
 /// A workspace with its balance and its jobs in flight.
 #[derive(Clone, Debug, Serialize)]
@@ -148,27 +149,21 @@ impl Simulator {
     pub(crate) fn inspect_job(&self, job: &Job) -> Value {
         let view = api::JobView::new(&self.state, job, job.surface, &self.settings.hosts);
         let mut view = with_workspace(json!(view), &job.workspace);
-        if let Some(fields) = view.as_object_mut() {
-            fields.insert("request_id".to_owned(), json!(job.request_id));
-            fields.insert("surface".to_owned(), json!(job.surface));
-            fields.insert("webhook_url".to_owned(), json!(job.webhook_url));
-            fields.insert("timeline".to_owned(), timeline(&job.timeline));
-            if let Some(price) = job.price {
-                fields.insert("price_usd".to_owned(), json!(price));
-            }
-        }
+        set_field(&mut view, "request_id", json!(job.request_id));
+        set_field(&mut view, "surface", json!(job.surface));
+        set_field(&mut view, "webhook_url", json!(job.webhook_url));
+        set_field(&mut view, "timeline", timeline(&job.timeline));
+        set_field(&mut view, "price_usd", job.price.map(|price| json!(price)));
         view
     }
 
     pub(crate) fn inspect_run(&self, run: &Run) -> Value {
         let view = api::run_view(&self.state, run, &self.settings.hosts);
         let mut view = with_workspace(view, &run.config.workspace);
-        if let Some(fields) = view.as_object_mut() {
-            let events = api::run_events(&self.state, run, self.state.now);
-            fields.insert("timeline".to_owned(), timeline(&run.timeline));
-            fields.insert("webhook_url".to_owned(), json!(run.config.webhook_url));
-            fields.insert("events".to_owned(), json!(events));
-        }
+        let events = api::run_events(&self.state, run, self.state.now);
+        set_field(&mut view, "timeline", timeline(&run.timeline));
+        set_field(&mut view, "webhook_url", json!(run.config.webhook_url));
+        set_field(&mut view, "events", json!(events));
         view
     }
 

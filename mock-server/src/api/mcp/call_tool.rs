@@ -1,12 +1,11 @@
 //! Tool calls, which run the tool's operation as if it had been requested by its own path.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::{Operation, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::McpRequest;
-use super::arguments::Arguments;
 use super::schemas::ToolAction;
 use super::tools::Tool;
 use crate::api::api_error::ApiError;
@@ -15,35 +14,6 @@ use crate::api::request::{Request, idempotency_key};
 use crate::api::request_checks;
 use crate::api::runs::operations;
 use crate::engine::runs::RunKind;
-
-/// An operation and the parts of its request.
-struct OperationCall {
-    operation: Operation,
-    segments: Vec<String>,
-    headers: HeaderMap,
-    body: Option<Value>,
-    max_spend: Option<Usd>,
-}
-
-impl OperationCall {
-    fn read(operation: Operation, segments: Vec<String>) -> Self {
-        Self { operation, segments, headers: HeaderMap::new(), body: None, max_spend: None }
-    }
-
-    fn create(
-        operation: Operation,
-        segments: Vec<String>,
-        mut arguments: Arguments,
-    ) -> Result<Self, ApiError> {
-        Ok(Self {
-            operation,
-            segments,
-            headers: arguments.take_key()?,
-            max_spend: arguments.take_max_spend()?,
-            body: Some(arguments.into_body()),
-        })
-    }
-}
 
 /// Calls a tool and returns the structured content of its result. A paid tool counts as a write of
 /// the key, like the request that its operation would have.
@@ -64,65 +34,61 @@ pub(super) fn call_tool(
     if let Some(operation) = tool.action.operation() {
         request_checks::check_scope(request.call.host, operation, request.caller)?;
     }
-    let arguments = Arguments::parse(tool, arguments)?;
-    let operation_call = operation_call(request, tool, arguments)?;
-    request_checks::check_scope(request.call.host, operation_call.operation, request.caller)?;
+    let mut arguments = Arguments::parse(tool, arguments)?;
+    let (operation, segments) = target(request, tool.action, &mut arguments)?;
+    request_checks::check_scope(request.call.host, operation, request.caller)?;
+    let (mut headers, mut max_spend, mut body) = (HeaderMap::new(), None, None);
+    if tool.is_paid() {
+        headers = arguments.take_key()?;
+        max_spend = arguments.take_max_spend()?;
+        body = Some(Value::Object(arguments.0));
+    }
     // As over HTTP, a malformed key is an error even for operations that ignore keys.
-    idempotency_key(&operation_call.headers)?;
-    let undocumented_keys = request.state.undocumented_keys;
+    idempotency_key(&headers)?;
     let response = dispatch(&mut Request {
         state: request.state,
         hosts: request.hosts,
         host: request.call.host,
-        operation: operation_call.operation,
-        segments: operation_call.segments,
+        operation,
+        segments,
         query: "",
-        headers: &operation_call.headers,
-        body: operation_call.body,
+        headers: &headers,
+        body,
         caller: Some(request.caller.clone()),
         request_id: request.request_id,
-        undocumented_keys,
-        max_spend: operation_call.max_spend,
+        max_spend,
     })?;
     let body = serde_json::from_slice(&response.body).unwrap_or_default();
     Ok(structured_content(tool.action, body))
 }
 
-fn operation_call(
+/// Returns the operation that a call runs, and the parameters in its path.
+fn target(
     request: &McpRequest<'_>,
-    tool: &Tool,
-    mut arguments: Arguments,
-) -> Result<OperationCall, ApiError> {
-    match tool.action {
-        ToolAction::Submit(operation) => OperationCall::create(operation, Vec::new(), arguments),
+    action: ToolAction,
+    arguments: &mut Arguments,
+) -> Result<(Operation, Vec<String>), ApiError> {
+    Ok(match action {
+        ToolAction::Submit(operation) | ToolAction::Read(operation, _) => (operation, Vec::new()),
+        ToolAction::Complete => (Operation::AgentCompletionsCreate, Vec::new()),
         ToolAction::RunFormat => {
             let format = arguments.take_id("format_id")?;
-            let (operation, segments) = match format.split_once('/') {
+            match format.split_once('/') {
                 Some((handle, slug)) => {
-                    (Operation::FormatsBySlugRunsCreate, vec![handle.to_owned(), slug.to_owned()])
+                    let segments = vec![handle.to_owned(), slug.to_owned()];
+                    (Operation::FormatsBySlugRunsCreate, segments)
                 }
                 None => (Operation::FormatsRunsCreate, vec![format]),
-            };
-            OperationCall::create(operation, segments, arguments)
+            }
         }
-        ToolAction::Complete => {
-            OperationCall::create(Operation::AgentCompletionsCreate, Vec::new(), arguments)
-        }
-        ToolAction::ReadJob(operation) => {
-            Ok(OperationCall::read(operation, vec![arguments.take_id("job_id")?]))
-        }
+        ToolAction::ReadJob(operation) => (operation, vec![arguments.take_id("job_id")?]),
         ToolAction::RunStatus | ToolAction::RunResult => {
             let id = arguments.take_id("run_id")?;
             let kind = run_kind(request, &id, arguments.take_text("kind")?)?;
             let [status, result, _] = operations(kind);
-            let operation = match tool.action {
-                ToolAction::RunStatus => status,
-                _ => result,
-            };
-            Ok(OperationCall::read(operation, vec![id]))
+            (if action == ToolAction::RunStatus { status } else { result }, vec![id])
         }
-        ToolAction::Read(operation, _) => Ok(OperationCall::read(operation, Vec::new())),
-    }
+    })
 }
 
 /// Returns the kind of a run: the requested one, or else the actual one. An unknown run is assumed
@@ -132,17 +98,13 @@ fn run_kind(
     id: &str,
     requested_kind: Option<String>,
 ) -> Result<RunKind, ApiError> {
-    match requested_kind.as_deref() {
-        Some("format") => Ok(RunKind::Format),
-        Some("agent") => Ok(RunKind::Agent),
-        Some("action") => Ok(RunKind::Action),
-        Some(_) => Err(ApiError::field("kind", "must be one of format, agent, action")),
-        None => {
-            let run = request.state.runs.by_id(id);
-            let run = run.filter(|run| *run.config.workspace == *request.caller.workspace);
-            Ok(run.map_or(RunKind::Format, |run| run.config.kind))
-        }
-    }
+    let Some(name) = requested_kind else {
+        let run = request.state.runs.by_id(id);
+        let run = run.filter(|run| *run.config.workspace == *request.caller.workspace);
+        return Ok(run.map_or(RunKind::Format, |run| run.config.kind));
+    };
+    let unknown = || ApiError::field("kind", "must be one of format, agent, action");
+    RunKind::from_name(&name).ok_or_else(unknown)
 }
 
 /// Returns the value of `data` as structured content, which must be an object.
@@ -158,5 +120,61 @@ fn structured_content(action: ToolAction, mut body: Value) -> Value {
             json!({name: items, "next_cursor": body.get("next_cursor")})
         }
         (_, data) => data,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    /// Returns the arguments if their names are known. The values are validated when they are read.
+    fn parse(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, ApiError> {
+        let schema = tool.input_schema();
+        let is_known = |name: &str| {
+            schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
+        };
+        match arguments.keys().find(|name| !is_known(name)) {
+            Some(name) => {
+                let problem = format!("is not an argument of {}", tool.name);
+                Err(ApiError::field(name, problem))
+            }
+            None => Ok(Self(arguments)),
+        }
+    }
+
+    fn take_id(&mut self, name: &str) -> Result<String, ApiError> {
+        let id = self.take_text(name)?;
+        id.filter(|id| !id.is_empty()).ok_or_else(|| ApiError::field(name, "is required"))
+    }
+
+    fn take_text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
+        match self.0.remove(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(ApiError::field(name, "must be a string")),
+        }
+    }
+
+    fn take_max_spend(&mut self) -> Result<Option<Usd>, ApiError> {
+        let Some(max_spend) = self.0.remove("max_spend_usd") else { return Ok(None) };
+        let amount = max_spend
+            .as_number()
+            .and_then(|amount| amount.to_string().parse().ok())
+            .filter(|amount| *amount >= Usd::ZERO);
+        let problem = "must be an amount in dollars, with at most six decimal places";
+        let amount = amount.ok_or_else(|| ApiError::field("max_spend_usd", problem))?;
+        Ok(Some(amount))
+    }
+
+    /// Removes the idempotency key and returns it as a request header.
+    fn take_key(&mut self) -> Result<HeaderMap, ApiError> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.take_text("idempotency_key")? {
+            let problem = "must be 1 to 255 printable ASCII characters";
+            let key = HeaderValue::from_str(&key)
+                .map_err(|_| ApiError::field("idempotency_key", problem))?;
+            headers.insert("idempotency-key", key);
+        }
+        Ok(headers)
     }
 }

@@ -1,20 +1,10 @@
-//! JSON-RPC messages, their parsing, and the bodies of responses.
+//! JSON-RPC requests, their parsing, and the bodies of responses.
 
 use serde_json::{Map, Value, json};
 
-use crate::api::json_object::set_field;
 use crate::api::strict_json;
+use crate::json_object::set_field;
 
-/// A message from a client.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Message {
-    Request(RpcRequest),
-    Notification,
-    /// A response. It has no effect, because this server sends no requests.
-    Response,
-}
-
-/// A JSON-RPC request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RpcRequest {
     /// A string or an integer.
@@ -85,7 +75,9 @@ pub(super) fn result(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
+/// Parses a message. Returns `None` for a notification and for a response, which have no effect: the
+/// endpoint is stateless and sends no requests.
+pub(super) fn read(body: &[u8]) -> Result<Option<RpcRequest>, (Value, RpcError)> {
     let without_id = |error| (Value::Null, error);
     let message = strict_json::parse(body)
         .map_err(|error| without_id(RpcError::parse(format!("invalid JSON: {error}"))))?;
@@ -109,7 +101,7 @@ pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
         Some(Value::String(method)) => method,
         Some(_) => return Err(invalid("`method` must be a string")),
         None if fields.contains_key("result") || fields.contains_key("error") => {
-            return Ok(Message::Response);
+            return Ok(None);
         }
         None => return Err(invalid("`method` is required")),
     };
@@ -121,8 +113,8 @@ pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
         }
     };
     match id {
-        None => Ok(Message::Notification),
-        Some(id) if is_id(&id) => Ok(Message::Request(RpcRequest { id, method, params })),
+        None => Ok(None),
+        Some(id) if is_id(&id) => Ok(Some(RpcRequest { id, method, params })),
         Some(_) => Err(invalid("`id` must be a string or an integer")),
     }
 }

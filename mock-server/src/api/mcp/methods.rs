@@ -6,7 +6,7 @@ use super::message::{RpcError, RpcRequest};
 use super::revision::{HANDSHAKE, Revision, SUPPORTED};
 use super::tools::{TOOLS, Tool};
 use super::{McpRequest, call_tool};
-use crate::api::json_object::set_field;
+use crate::json_object::set_field;
 
 /// How long clients may cache the list of tools, which never changes.
 const CACHE_TTL_MS: u64 = 300_000;

@@ -4,20 +4,17 @@
 //! A JSON-RPC request counts as a read. A tool that it calls runs the operation as if it had been
 //! requested by its own path: with the same checks, idempotency keys and errors.
 
-mod arguments;
 mod call_tool;
 mod message;
 mod methods;
 mod revision;
 mod schemas;
 mod tools;
-mod transport;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use serde_json::Value;
 
-use self::message::{Message, RpcError};
 use self::revision::Revision;
 use super::request::idempotency_key;
 use super::request_checks;
@@ -42,38 +39,30 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: HeaderMap) -> Respo
         return error_response(request.call.host, request.request_id, &headers, &error);
     }
     let http_request = &request.call.request;
-    if let Err(rejected) = transport::check(http_request.headers(), request.hosts) {
-        let body = rejected.error.body(&Value::Null);
-        return json_response(rejected.status, request.request_id, headers, body.to_string());
+    if let Err((status, error)) = revision::check_transport(http_request.headers(), request.hosts) {
+        let body = error.body(&Value::Null);
+        return json_response(status, request.request_id, headers, body.to_string());
     }
-    let message = match message::read(http_request.body()) {
-        Ok(message) => message,
+    let rpc_request = match message::read(http_request.body()) {
+        Ok(Some(rpc_request)) => rpc_request,
+        Ok(None) => return accepted(request.request_id, headers),
         Err((id, error)) => {
             return json_response(400, request.request_id, headers, error.body(&id).to_string());
         }
     };
-    let rpc_request = match message {
-        Message::Request(rpc_request) => rpc_request,
-        // The endpoint is stateless, so notifications and responses have no effect.
-        Message::Notification | Message::Response => return accepted(request.request_id, headers),
-    };
     let revision = Revision::detect(&rpc_request, http_request.headers());
-    let status_of = |error: &RpcError| match &revision {
-        Ok(Revision::Handshake) => 200,
-        _ => error.status(),
-    };
-    let outcome = match &revision {
-        Ok(revision) => methods::handle(request, *revision, &rpc_request),
-        Err(error) => Err(error.clone()),
-    };
-    let (status, body) = match outcome {
+    let is_handshake = revision == Ok(Revision::Handshake);
+    let result = revision.and_then(|revision| methods::handle(request, revision, &rpc_request));
+    let (status, body) = match result {
         Ok(result) => (200, message::result(&rpc_request.id, result)),
-        Err(error) => (status_of(&error), error.body(&rpc_request.id)),
+        Err(error) => {
+            let status = if is_handshake { 200 } else { error.status() };
+            (status, error.body(&rpc_request.id))
+        }
     };
     json_response(status, request.request_id, headers, body.to_string())
 }
 
-/// Creates a `202` response without a body.
 fn accepted(request_id: &str, headers: HeaderMap) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = http::StatusCode::ACCEPTED;

@@ -1,11 +1,14 @@
-//! Detection of the protocol revision of a request. In the current revision, every request names
-//! its revision; in the previous one, client and server agree on it in `initialize`.
+//! What the protocol requires of HTTP requests: the `Origin` and `Accept` headers, and the revision of
+//! the protocol. In the current revision, every request names its revision; in the previous one, client
+//! and server agree on it in `initialize`.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use http::HeaderMap;
+use http::{HeaderMap, header};
 use serde_json::{Map, Value};
+use url::{Host, Url};
 
 use super::message::{RpcError, RpcRequest};
+use crate::engine::Hosts;
 
 pub(super) const CURRENT: &str = "2026-07-28";
 /// The revisions that client and server agree on in `initialize`, newest first.
@@ -17,7 +20,6 @@ pub(super) const SUPPORTED: [&str; 4] = [CURRENT, PREVIOUS, "2025-06-18", "2025-
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The style of a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Revision {
     /// Every request names its revision in `_meta`, and repeats parts of the message in headers.
@@ -106,4 +108,52 @@ fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Rpc
             Err(RpcError::header_mismatch(message))
         }
     }
+}
+
+/// Checks the `Origin` and `Accept` headers. Returns the status and the error of a rejection.
+pub(super) fn check_transport(headers: &HeaderMap, hosts: &Hosts) -> Result<(), (u16, RpcError)> {
+    let rejected = |status, message: &str| Err((status, RpcError::invalid_request(message)));
+    if !headers
+        .get_all(header::ORIGIN)
+        .iter()
+        .all(|origin| is_allowed_origin(origin.as_bytes(), hosts))
+    {
+        return rejected(403, "Origin must be local or that of the endpoint");
+    }
+    if !accepts(headers, "application", "json") {
+        return rejected(406, "Accept must list application/json");
+    }
+    Ok(())
+}
+
+/// Returns whether a web page may call the endpoint: only pages from this machine or from the
+/// endpoint's own origin. This prevents DNS rebinding attacks.
+fn is_allowed_origin(origin: &[u8], hosts: &Hosts) -> bool {
+    let url = std::str::from_utf8(origin).ok().and_then(|origin| Url::parse(origin).ok());
+    let Some(url) = url else { return false };
+    let local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    local || Url::parse(&hosts.mcp).is_ok_and(|own| own.origin() == url.origin())
+}
+
+/// Returns whether a media type is acceptable. Without the header, every type is.
+fn accepts(headers: &HeaderMap, kind: &str, subtype: &str) -> bool {
+    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
+    if accepted.peek().is_none() {
+        return true;
+    }
+    accepted
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| range.split(';').next())
+        .any(|range| {
+            let range = range.trim().to_ascii_lowercase();
+            range
+                .split_once('/')
+                .is_some_and(|(k, s)| (k == kind && (s == subtype || s == "*")) || range == "*/*")
+        })
 }

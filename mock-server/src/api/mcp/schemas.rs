@@ -11,23 +11,8 @@ use crate::engine::models::Model;
 use crate::engine::profiles::Range;
 use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 
-/// The fields of a generation, in the order of the schema.
-const GENERATION_FIELDS: [&str; 10] = [
-    "prompt",
-    "image_url",
-    "end_image_url",
-    "reference_image_urls",
-    "reference_video_urls",
-    "duration",
-    "resolution",
-    "aspect_ratio",
-    "generate_audio",
-    "num_images",
-];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolAction {
-    /// Submits a job with this operation.
     Submit(Operation),
     RunFormat,
     /// Runs an Agent Completion.
@@ -141,26 +126,22 @@ fn output_field(name: &str) -> Value {
 
 fn generation_fields(model: &Model) -> Map<String, Value> {
     let profile = model.profile;
-    GENERATION_FIELDS
-        .into_iter()
-        .filter(|field| model.takes(field))
-        .filter_map(|field| {
-            let schema = match field {
-                "prompt" => text("A description of the content."),
-                "image_url" => url("The URL of the first frame."),
-                "end_image_url" => url("The URL of the last frame. Requires image_url."),
-                "reference_image_urls" => urls(*REFERENCE_IMAGE_URLS_RANGE.end()),
-                "reference_video_urls" => urls(*REFERENCE_VIDEO_URLS_RANGE.end()),
-                "duration" => integer(profile.duration?, "The length in seconds."),
-                "resolution" => one_of(&model.resolutions()),
-                "aspect_ratio" => one_of(profile.aspect_ratios),
-                "generate_audio" => json!({"type": "boolean", "default": false}),
-                "num_images" => integer(profile.num_images?, "The number of images."),
-                _ => return None,
-            };
-            Some((field.to_owned(), schema))
-        })
-        .collect()
+    let duration = profile.duration.map(|range| integer(range, "The length in seconds."));
+    let num_images = profile.num_images.map(|range| integer(range, "The number of images."));
+    let mut fields = object(json!({
+        "prompt": text("A description of the content."),
+        "image_url": url("The URL of the first frame."),
+        "end_image_url": url("The URL of the last frame. Requires image_url."),
+        "reference_image_urls": urls(*REFERENCE_IMAGE_URLS_RANGE.end()),
+        "reference_video_urls": urls(*REFERENCE_VIDEO_URLS_RANGE.end()),
+        "duration": duration,
+        "resolution": one_of(&model.resolutions()),
+        "aspect_ratio": one_of(profile.aspect_ratios),
+        "generate_audio": {"type": "boolean", "default": false},
+        "num_images": num_images,
+    }));
+    fields.retain(|name, _| model.takes(name));
+    fields
 }
 
 fn music_fields() -> Map<String, Value> {

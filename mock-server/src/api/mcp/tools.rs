@@ -43,12 +43,10 @@ pub(super) static TOOLS: [Tool; 12] = [
 ];
 
 impl Tool {
-    /// Returns whether calls of the tool cost money.
     pub(super) const fn is_paid(&self) -> bool {
         matches!(self.action, ToolAction::Submit(_) | ToolAction::RunFormat | ToolAction::Complete)
     }
 
-    /// Returns the tool as it appears in the list.
     pub(super) fn view(&self) -> Value {
         json!({
             "name": self.name,
@@ -67,7 +65,6 @@ impl Tool {
         })
     }
 
-    /// Returns the schema of the tool's arguments.
     pub(super) fn input_schema(&self) -> Value {
         schemas::input(self.action, self.is_paid())
     }

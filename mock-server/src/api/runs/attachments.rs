@@ -10,7 +10,6 @@ use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 use crate::api::references::{MediaFile, References};
 
-/// The fields of an item.
 const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
 /// The maximum number of attachments. The specification does not define a limit.
 const MAX_ITEMS: usize = 50;

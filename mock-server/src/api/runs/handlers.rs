@@ -1,4 +1,4 @@
-//! Handlers of runs of every kind: start, list, get, status, result, cancel and redelivery.
+//! Handlers of runs of every kind: start, list, get, status, result, events, cancel and redelivery.
 
 use std::time::Duration;
 
@@ -10,17 +10,18 @@ use super::request::{RunDefaults, RunRequest, check_funds, check_requested_error
 use crate::api::announcements::announce_ended;
 use crate::api::api_error::{ApiError, seconds};
 use crate::api::pagination;
-use crate::api::request::{IdempotencySlot, Request};
+use crate::api::request::{Created, Request};
 use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::runs::{Run, RunFilter, RunKind};
+use crate::engine::{State, Time};
+use crate::json_object::set_field;
 
 /// Checks spend limit and funds, and starts a run whose fields are valid.
 pub(in crate::api) fn start(
     request: &mut Request<'_>,
-    slot: IdempotencySlot,
     run_request: RunRequest,
     defaults: RunDefaults,
-) -> ApiResult {
+) -> Created {
     // The request is consumed below, but this error is only returned if nothing else is wrong.
     let (run_request, given) = run_request.applicable(request);
     let requested_error = check_requested_error(&run_request, request.hosts);
@@ -36,8 +37,7 @@ pub(in crate::api) fn start(
         None => Value::Null,
     };
     let stored = request.receipt_to_store(&receipt);
-    request.store_receipt(slot, stored);
-    Ok(ApiResponse::data(202, receipt))
+    Ok((ApiResponse::data(202, receipt), stored))
 }
 
 /// Lists the runs that match a filter, newest first. `limit` and `cursor` page through them.
@@ -55,43 +55,40 @@ pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResu
 
 /// Responds with the receipt. If the output is not readable yet, it is in the next receipt.
 pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
-    check_outage(request, &id)?;
+    check_readable(request, kind)?;
     read(request, kind)
 }
 
 /// Responds with the status alone, for polls.
 pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
-    check_outage(request, &id)?;
+    check_readable(request, kind)?;
     let run = find(request, kind)?;
     let terminal = run.status.is_terminal();
+    let wait = run.timeline.next_poll(terminal, request.now(), request.hosts);
     let payload = json!({
         "run_id": run.id,
         "kind": run.config.kind.as_str(),
         "status": run.status,
         "terminal": terminal,
         "result_ready": terminal,
-        "next_poll_after_seconds": seconds(next_poll(request, run)),
+        "next_poll_after_seconds": seconds(wait),
     });
     Ok(ApiResponse::data(200, payload))
 }
 
 /// Responds with the receipt of a run that has ended.
 pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
-    check_outage(request, &id)?;
+    check_readable(request, kind)?;
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
-        let wait = next_poll(request, run);
-        return Err(ApiError::not_terminal(ErrorCode::RunNotCompleted, "run", &run.status, wait));
+        return Err(not_terminal(request, ErrorCode::RunNotCompleted, run));
     }
     read(request, kind)
 }
 
 /// Cancels a run, unless it has already ended, and responds with the receipt.
 pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
-    let id = find_id(request, kind)?;
+    let id = find(request, kind)?.id.clone();
     request.deny_body_fields()?;
     let now = request.now();
     if let Some(number) = request.state.runs.number(&id) {
@@ -113,8 +110,7 @@ pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> ApiResult {
         return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !run.status.is_terminal() {
-        let wait = next_poll(request, run);
-        return Err(ApiError::not_terminal(ErrorCode::RunNotTerminal, "run", &run.status, wait));
+        return Err(not_terminal(request, ErrorCode::RunNotTerminal, run));
     }
     let id = run.id.clone();
     let delivery = request.state.redeliver(&id);
@@ -143,10 +139,6 @@ pub(in crate::api) fn find<'r>(
     })
 }
 
-fn find_id(request: &Request<'_>, kind: RunKind) -> Result<String, ApiError> {
-    find(request, kind).map(|run| run.id.clone())
-}
-
 fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let run = find(request, kind)?;
     let id = run.id.clone();
@@ -158,10 +150,11 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     Ok(ApiResponse::data(200, receipt))
 }
 
-/// Returns an error if a directive requested an outage for this read. The run itself is not
-/// affected.
-pub(super) fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
-    if !request.state.runs.take_outage(id) {
+/// Checks that the run in the path can be read: a directive may have requested an outage for this
+/// read, which does not affect the run itself.
+fn check_readable(request: &mut Request<'_>, kind: RunKind) -> Result<(), ApiError> {
+    let id = find(request, kind)?.id.clone();
+    if !request.state.runs.take_outage(&id) {
         return Ok(());
     }
     let message = "agent service is unavailable; the run is not affected";
@@ -170,7 +163,84 @@ pub(super) fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), Ap
     Err(error.retry_after(wait))
 }
 
-fn next_poll(request: &Request<'_>, run: &Run) -> Duration {
-    let hint = run.timeline.poll_hint(run.status.is_terminal(), request.now());
-    request.hosts.client_time(hint)
+/// Returns the error for a run that has not ended.
+fn not_terminal(request: &Request<'_>, code: ErrorCode, run: &Run) -> ApiError {
+    let wait = run.timeline.next_poll(false, request.now(), request.hosts);
+    ApiError::not_terminal(code, "run", &run.status, wait)
+}
+
+/// The phases of a run, with the tenth of its duration at which each one starts.
+const PHASES: [(&str, u64); 5] =
+    [("queued", 0), ("started", 1), ("planning", 2), ("generating", 3), ("assembling", 9)];
+
+/// `GET /v1/format-runs/{run_id}/events`: the phases of a run so far, and the attempts to deliver its
+/// webhook, oldest first.
+pub(in crate::api) fn events(request: &mut Request<'_>) -> ApiResult {
+    let now = request.now();
+    check_readable(request, RunKind::Format)?;
+    let run = find(request, RunKind::Format)?;
+    Ok(ApiResponse::list(run_events(request.state, run, now)))
+}
+
+/// Returns the events of a run so far, oldest first.
+pub(crate) fn run_events(state: &State, run: &Run, now: Time) -> Vec<Value> {
+    let mut events = phase_events(run, now);
+    for (at, delivery) in state.webhook_queue.attempts(&run.id) {
+        let field = |name| delivery.get(name).unwrap_or(&Value::Null);
+        let mut event = event(run, events.len(), "webhook_delivery", field("status"), at);
+        let mut failures = [field("last_error"), field("last_status_code")].into_iter();
+        let failure = failures.find(|failure| !failure.is_null());
+        let message = failure.map(|failure| match failure.as_str() {
+            Some(text) => json!(text),
+            None => json!(failure.to_string()),
+        });
+        set_field(&mut event, "message", message);
+        events.push(event);
+    }
+    events
+}
+
+/// Returns an event for each phase that the run has reached, and one for its end.
+fn phase_events(run: &Run, now: Time) -> Vec<Value> {
+    let ended = run.status.is_terminal();
+    // A run that ended early never reached its later phases, and one that never started only has
+    // the first.
+    let until = if ended { run.updated_at } else { now };
+    let reached = PHASES.iter().filter(|(phase, tenths)| {
+        *phase == "queued" || run.started && run.timeline.after_tenths(*tenths) <= until
+    });
+    let mut events: Vec<Value> = Vec::new();
+    for (phase, tenths) in reached {
+        let status = match *phase {
+            "queued" => RunStatus::Queued,
+            _ => RunStatus::Running,
+        };
+        let at = run.timeline.after_tenths(*tenths);
+        events.push(event(run, events.len(), phase, &json!(status), at));
+        if *phase == "generating"
+            && let Some(job) = run.unfinished_job(now)
+        {
+            let status = json!(job.status);
+            let mut event = event(run, events.len(), "generation_job", &status, job.started_at);
+            set_field(&mut event, "job_id", json!(job.id));
+            events.push(event);
+        }
+    }
+    if ended {
+        let mut last = event(run, events.len(), "ended", &json!(run.status), run.updated_at);
+        let message = run.error.as_ref().map(|error| json!(error.message));
+        set_field(&mut last, "message", message);
+        events.push(last);
+    }
+    events
+}
+
+fn event(run: &Run, number: usize, phase: &str, status: &Value, at: Time) -> Value {
+    let token = run.id.trim_start_matches("run_");
+    json!({
+        "id": format!("evt_{token}_{number}"),
+        "phase": phase,
+        "status": status,
+        "created_at": at.to_string(),
+    })
 }

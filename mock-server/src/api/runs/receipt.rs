@@ -5,10 +5,10 @@ use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
 use crate::api::api_error::seconds;
 use crate::api::error_details::{ErrorContext, details};
-use crate::api::job_view::{artifact_url, artifact_views};
-use crate::api::json_object::set_field;
-use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
+use crate::api::job_view::ArtifactView;
+use crate::engine::runs::{GenerationJob, PlannedOutcome, Run, RunKind, RunOutput};
 use crate::engine::{Host, Hosts, State, Time};
+use crate::json_object::set_field;
 
 /// Returns the receipt of a run, with its webhook delivery if there is one.
 pub(crate) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
@@ -19,9 +19,9 @@ pub(crate) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
 
 /// Returns the receipt of a run, without its webhook delivery.
 pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
-    let artifacts = artifact_views(run.ready_artifacts(), hosts);
-    let url = run.ready_artifacts().first().map(|artifact| artifact_url(artifact, hosts));
-    let run_output = RunOutput::for_run(run, url.as_deref());
+    let artifacts = ArtifactView::of_all(run.ready_artifacts(), hosts);
+    let url = artifacts.first().map(|artifact| artifact.url.as_str());
+    let run_output = RunOutput::for_run(run, url);
     let context = context(run, &run_output);
     let (error, output_error) = errors(run, &context);
     let base = hosts.base(Host::Developer);
@@ -31,7 +31,7 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
     };
     let [status, result, cancel] = operations(run.config.kind);
     let events = (run.config.kind == RunKind::Format).then_some(Operation::FormatRunsEvents);
-    let hint = run.timeline.poll_hint(run.status.is_terminal(), now);
+    let wait = run.timeline.next_poll(run.status.is_terminal(), now, hosts);
     let mut receipt = json!({
         "request_id": run.config.request_id,
         "run_id": run.id,
@@ -51,7 +51,7 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         "primary_output_key": run_output.primary_key,
         "usage": usage(run),
         "webhook_delivery": null,
-        "next_poll_after_seconds": seconds(hosts.client_time(hint)),
+        "next_poll_after_seconds": seconds(wait),
         "previous_run_id": run.config.previous_run_id,
         "queue_id": run.queue_position.as_ref().map(|position| &position.queue_id),
         "item_index": run.queue_position.as_ref().map(|position| position.index),
@@ -104,7 +104,7 @@ fn context(run: &Run, run_output: &RunOutput) -> ErrorContext {
         images: run.ready_artifacts().len(),
         rejected_urls: run_output.rejected_urls.clone(),
         violations: run_output.violations.clone(),
-        pending_jobs: run.unfinished_job(run.updated_at).into_iter().collect(),
+        pending_jobs: run.unfinished_job(run.updated_at).iter().map(GenerationJob::view).collect(),
     }
 }
 

@@ -2,16 +2,17 @@
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
+use svc_sdk::contract::limits::{
+    MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, WAIT_TIMEOUT_SECONDS_RANGE,
+};
 use svc_sdk::types::Usd;
 
 use super::attachments::Attachments;
-use super::communication::webhook_url;
 use crate::api::api_error::ApiError;
-use crate::api::catalog;
+use crate::api::error_details::requested_error;
 use crate::api::fields::Fields;
+use crate::api::models::developer_model_ids;
 use crate::api::request::Request;
-use crate::api::requested_error::requested_error;
 use crate::api::submit::insufficient_funds;
 use crate::engine::Hosts;
 use crate::engine::directives::Directives;
@@ -31,7 +32,6 @@ pub(in crate::api) struct RunDefaults {
     pub(in crate::api) makes_image: bool,
 }
 
-/// The validated fields of a run.
 #[derive(Clone, Debug)]
 pub(in crate::api) struct RunRequest {
     directives: Directives,
@@ -191,7 +191,7 @@ fn validate_model(fields: Fields<'_>) -> Result<(), ApiError> {
         .into_iter()
         .flat_map(models::for_router)
         .map(|model| model.id)
-        .chain(catalog::model_ids());
+        .chain(developer_model_ids());
     if known.any(|id| id == model) {
         return Ok(());
     }
@@ -261,4 +261,47 @@ fn schema_of_format<'b>(
         (Some(_), Some(_)) => Err(fields.error("json_schema", "requires `type` to be json_schema")),
         (Some(_), None) => Ok(None),
     }
+}
+
+/// The communication fields, and the object that may contain them.
+pub(in crate::api) const COMMUNICATION_FIELDS: [&str; 4] =
+    ["mode", "webhook_url", "wait_timeout_seconds", "communication"];
+
+/// Reads the communication fields, at the top level or in `communication`. Responses never wait for a run,
+/// so only the webhook URL has an effect.
+pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, ApiError> {
+    let mode = mode(fields)?;
+    let url = fields.webhook_url("webhook_url")?;
+    let Some(inner) = fields.object("communication")? else { return check_mode(fields, mode, url) };
+    let inner = fields.within("communication.", inner);
+    let is_known = |name: &str| COMMUNICATION_FIELDS.contains(&name) && name != "communication";
+    inner.deny_unknown(is_known, "the communication fields")?;
+    let (inner_mode, inner_url) = (self::mode(inner)?, inner.webhook_url("webhook_url")?);
+    for name in inner.names() {
+        // Equal values in both places are allowed.
+        let outer = fields.value(name);
+        if outer.is_some() && outer != inner.value(name) {
+            let problem = format!("must not differ from `{name}`");
+            return Err(inner.error(name, &problem));
+        }
+    }
+    check_mode(fields, mode.or(inner_mode), url.or(inner_url))
+}
+
+/// Reads `mode`, which cannot be `sync` or `subscribe` for runs. `wait_timeout_seconds` is validated
+/// but has no effect.
+fn mode<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, ApiError> {
+    fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS_RANGE)?;
+    fields.one_of("mode", &["async", "webhook"])
+}
+
+fn check_mode(
+    fields: Fields<'_>,
+    mode: Option<&str>,
+    url: Option<&str>,
+) -> Result<Option<String>, ApiError> {
+    if mode == Some("webhook") && url.is_none() {
+        return Err(fields.error("webhook_url", "is required if `mode` is webhook"));
+    }
+    Ok(url.map(str::to_owned))
 }

@@ -6,10 +6,8 @@ use svc_sdk::contract::ErrorCode;
 use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 
-/// The maximum number of characters of a field name in a message.
 const MAX_NAME_CHARS: usize = 100;
 
-/// The maximum number of unknown fields in an error.
 const MAX_ERRORS: usize = 100;
 
 /// Names that other services use, with the names of this service.

@@ -13,7 +13,6 @@ pub(super) struct CarriedForward {
     /// The amount by which the entries changed the balance; negative if more was charged than
     /// added.
     pub(super) amount: Usd,
-    /// The number of the entries.
     pub(super) count: u64,
     /// The time of the newest of them.
     pub(super) until: Time,

@@ -9,6 +9,7 @@ use super::carried_forward::CarriedForward;
 use super::{Account, Ledger, LedgerEntry, Subject, account_owner, organization_account};
 use crate::engine::page::Items;
 use crate::engine::time::TimeText;
+use crate::json_object::set_field;
 
 impl LedgerEntry {
     /// Adds the fields of the entry to an object, in alphabetical order.
@@ -28,7 +29,6 @@ impl LedgerEntry {
     }
 }
 
-/// An entry as the service shows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LedgerView<'l>(pub(crate) &'l LedgerEntry);
 
@@ -55,7 +55,6 @@ fn write_owner<M: SerializeMap>(fields: &mut M, account: &str) -> Result<(), M::
 pub(crate) enum ControlEntry<'l> {
     /// An entry of a workspace, with its number.
     Entry(usize, &'l LedgerEntry),
-    /// The sum of the entries of a workspace that were dropped.
     #[expect(private_interfaces, reason = "only the ledger creates it")]
     CarriedForward(&'l str, CarriedForward),
 }
@@ -163,10 +162,7 @@ impl Ledger {
             .filter(move |(name, _)| !account_owner(name).1 && only.is_none_or(|it| it == *name));
         own.map(|(workspace, account)| {
             let mut balance = account.view();
-            let organization = self.organization_balance(workspace);
-            if let (Some(organization), Some(fields)) = (organization, balance.as_object_mut()) {
-                fields.insert("organization".to_owned(), organization);
-            }
+            set_field(&mut balance, "organization", self.organization_balance(workspace));
             (workspace, balance)
         })
     }

@@ -6,10 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, Violation, child_path};
 
-/// The maximum number of reported violations.
 const MAX_VIOLATIONS: usize = 100;
 
-/// The supported values of `type`.
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 const KEYWORDS: [&str; 13] = [
@@ -34,7 +32,7 @@ pub(crate) fn check(schema: &Value) -> Vec<Violation> {
     let root = schema.as_object();
     if root.is_some_and(|root| root.get("type").and_then(Value::as_str) != Some("object")) {
         let message = "the root's `type` must be \"object\"";
-        violations.push(Violation::new("", "root_not_object", message));
+        Violation::add(&mut violations, "", "root_not_object", message);
     }
     check_schema(schema, "", 1, &mut violations);
     violations.truncate(MAX_VIOLATIONS);
@@ -44,13 +42,11 @@ pub(crate) fn check(schema: &Value) -> Vec<Violation> {
 fn check_schema(schema: &Value, path: &str, depth: usize, violations: &mut Vec<Violation>) {
     if depth > MAX_DEPTH {
         let message = format!("a schema must have at most {MAX_DEPTH} levels");
-        violations.push(Violation::new(path, "max_depth", message));
-        return;
+        return Violation::add(violations, path, "max_depth", message);
     }
     let Some(keywords) = schema.as_object() else {
         let message = "a schema must be an object";
-        violations.push(Violation::new(path, "schema_not_object", message));
-        return;
+        return Violation::add(violations, path, "schema_not_object", message);
     };
     for (keyword, value) in keywords {
         let at = child_path(path, keyword);
@@ -58,7 +54,7 @@ fn check_schema(schema: &Value, path: &str, depth: usize, violations: &mut Vec<V
             check_keyword(keyword, value, &at, depth, violations);
         } else {
             let message = format!("`{keyword}` is not supported");
-            violations.push(Violation::new(&at, "unsupported_keyword", message));
+            Violation::add(violations, &at, "unsupported_keyword", message);
         }
     }
     for (min_keyword, max_keyword) in [("minItems", "maxItems"), ("minimum", "maximum")] {
@@ -68,7 +64,7 @@ fn check_schema(schema: &Value, path: &str, depth: usize, violations: &mut Vec<V
         {
             let message = format!("`{min_keyword}` must not be greater than `{max_keyword}`");
             let at = child_path(path, min_keyword);
-            violations.push(Violation::new(&at, "invalid_keyword_value", message));
+            Violation::add(violations, &at, "invalid_keyword_value", message);
         }
     }
 }
@@ -80,7 +76,7 @@ fn check_keyword(
     depth: usize,
     violations: &mut Vec<Violation>,
 ) {
-    let mut add = |rule: &str, message: String| violations.push(Violation::new(at, rule, message));
+    let mut add = |rule: &str, message: String| Violation::add(violations, at, rule, message);
     let mut must_be = |is_valid: bool, what: &str| {
         if !is_valid {
             add("invalid_keyword_value", format!("`{keyword}` must be {what}"));

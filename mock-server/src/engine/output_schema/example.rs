@@ -10,7 +10,6 @@ use super::fit;
 const MAX_VALUES: usize = 10_000;
 /// The number of bytes of a `const` or `enum` value that count as one value.
 const VALUE_BYTES: usize = 100;
-/// The maximum number of `enum` values that are tried.
 const MAX_ENUM_TRIES: usize = 100;
 
 /// Returns an example value for a schema of the subset, with `url` in the place of URLs.

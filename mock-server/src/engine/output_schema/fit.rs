@@ -16,8 +16,7 @@ pub(crate) fn fit(value: &Value, schema: &Value) -> Vec<Violation> {
 
 fn fit_at(value: &Value, schema: &Value, path: &str, violations: &mut Vec<Violation>) {
     let Some(keywords) = schema.as_object() else { return };
-    let mut add =
-        |rule: &str, message: String| violations.push(Violation::new(path, rule, message));
+    let mut add = |rule: &str, message: String| Violation::add(violations, path, rule, message);
     if let Some(name) = keywords.get("type").and_then(Value::as_str)
         && !has_type(value, name)
     {
@@ -63,12 +62,10 @@ fn fit_items(
     let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
     let bound = |name: &str| keywords.get(name).and_then(Value::as_u64);
     if let Some(min) = bound("minItems").filter(|min| count < *min) {
-        let message = format!("must have at least {min} items");
-        violations.push(Violation::new(path, "min_items", message));
+        Violation::add(violations, path, "min_items", format!("must have at least {min} items"));
     }
     if let Some(max) = bound("maxItems").filter(|max| count > *max) {
-        let message = format!("must have at most {max} items");
-        violations.push(Violation::new(path, "max_items", message));
+        Violation::add(violations, path, "max_items", format!("must have at most {max} items"));
     }
     if let Some(schema) = keywords.get("items") {
         for (index, item) in items.iter().enumerate() {
@@ -87,8 +84,7 @@ fn fit_fields(
     let required = keywords.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if !fields.contains_key(name) {
-            let message = format!("`{name}` is required");
-            violations.push(Violation::new(path, "required", message));
+            Violation::add(violations, path, "required", format!("`{name}` is required"));
         }
     }
     let is_closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
@@ -98,7 +94,7 @@ fn fit_fields(
             Some(schema) => fit_at(field, schema, &at, violations),
             None if is_closed => {
                 let message = format!("`{name}` is not allowed");
-                violations.push(Violation::new(&at, "additional_property", message));
+                Violation::add(violations, &at, "additional_property", message);
             }
             None => {}
         }

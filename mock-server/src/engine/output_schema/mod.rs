@@ -26,12 +26,12 @@ pub(crate) struct Violation {
 }
 
 impl Violation {
-    fn new(path: &str, rule: &str, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), rule: rule.to_owned(), message: message.into() }
+    fn add(violations: &mut Vec<Self>, path: &str, rule: &str, message: impl Into<String>) {
+        let (path, rule) = (path.to_owned(), rule.to_owned());
+        violations.push(Self { path, rule, message: message.into() });
     }
 }
 
-/// Appends a step to a JSON Pointer.
 fn child_path(path: &str, step: &str) -> String {
     format!("{path}/{}", step.replace('~', "~0").replace('/', "~1"))
 }

@@ -55,23 +55,20 @@ fn name() -> impl Strategy<Value = String> {
 
 /// The keywords of a schema, each of which may be missing.
 fn keywords(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Map<String, Value>> {
-    let maybe = |keyword: &'static str, value: BoxedStrategy<Value>| {
-        proptest::option::weighted(0.2, value)
+    let weighted = |share: f64, keyword: &'static str, value: BoxedStrategy<Value>| {
+        proptest::option::weighted(share, value)
             .prop_map(move |value| value.map(|value| (keyword.to_owned(), value)))
             .boxed()
     };
+    let maybe = |keyword, value| weighted(0.2, keyword, value);
     let types = ["object", "array", "string", "number", "integer", "boolean", "null"];
     let names = proptest::collection::btree_set(name(), 0..3);
     let count = || (0..4_u64).prop_map(Value::from).boxed();
     let properties = proptest::collection::btree_map(name(), inner.clone(), 0..4)
         .prop_map(|properties| Value::Object(properties.into_iter().collect()));
     let schema = [
-        proptest::option::weighted(0.7, select(types.to_vec()))
-            .prop_map(|name| name.map(|name| ("type".to_owned(), json!(name))))
-            .boxed(),
-        proptest::option::weighted(0.5, properties)
-            .prop_map(|value| value.map(|value| ("properties".to_owned(), value)))
-            .boxed(),
+        weighted(0.7, "type", select(types.to_vec()).prop_map(Value::from).boxed()),
+        weighted(0.5, "properties", properties.boxed()),
         maybe("required", names.prop_map(|names| json!(names)).boxed()),
         maybe("items", inner),
         maybe("enum", proptest::collection::vec(value(), 1..4).prop_map(Value::from).boxed()),
@@ -95,7 +92,6 @@ fn subschema() -> impl Strategy<Value = Value> {
         .prop_recursive(3, 16, 4, |inner| keywords(inner.boxed()).prop_map(Value::Object))
 }
 
-/// Generates schemas with an object as root.
 fn schema() -> impl Strategy<Value = Value> {
     keywords(subschema().boxed()).prop_map(|mut keywords| {
         keywords.insert("type".to_owned(), json!("object"));
@@ -142,7 +138,6 @@ fn damaged_schema() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Collects the JSON Pointers of a schema and its subschemas.
 fn collect_schemas(schema: &Value, path: String, paths: &mut Vec<String>) {
     if let Some(items) = schema.get("items") {
         collect_schemas(items, format!("{path}/items"), paths);

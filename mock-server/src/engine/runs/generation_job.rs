@@ -35,7 +35,6 @@ impl State {
         Some((run, run.unfinished_job(self.now)?))
     }
 
-    /// Ends the generation job with an id.
     pub(crate) fn end_unfinished_job(
         &mut self,
         id: &str,
@@ -54,7 +53,11 @@ impl GenerationJob {
 
     /// Returns the job as `pending_jobs` lists it.
     pub(crate) fn view(&self) -> Value {
-        json!({"id": self.id, "type": Self::JOB_TYPE.as_str(), "status": self.status})
+        Self::view_of(&self.id, &self.status)
+    }
+
+    pub(crate) fn view_of(id: &str, status: &JobStatus) -> Value {
+        json!({"id": id, "type": Self::JOB_TYPE.as_str(), "status": status})
     }
 }
 

@@ -78,7 +78,6 @@ impl Runs {
         Some((run, run.artifacts.get(*index)?))
     }
 
-    /// Sets the status of a run and updates the indexes.
     pub(super) fn set_status(
         &mut self,
         number: usize,
@@ -129,12 +128,10 @@ impl Runs {
         Some(run)
     }
 
-    /// Returns all runs, oldest first.
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.iter()
     }
 
-    /// Returns all runs with their numbers, oldest first.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Run)> {
         self.runs.numbered()
     }
@@ -144,12 +141,10 @@ impl Runs {
         self.runs.positions(numbers)
     }
 
-    /// Returns a copy without indexes, which shares the runs.
     pub(crate) fn without_indexes(&self) -> Self {
         Self { runs: self.runs.clone(), ..Self::default() }
     }
 
-    /// Records that the output can be read from now on.
     pub(crate) fn mark_output_readable(&mut self, id: &str) {
         if let Some(run) = self.number(id).and_then(|number| self.get_mut(number)) {
             run.output_pending = false;

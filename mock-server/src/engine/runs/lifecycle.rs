@@ -25,7 +25,6 @@ impl RunConfig {
         if self.has_spending() { self.cost.min(self.cap) } else { Usd::ZERO }
     }
 
-    /// Returns the ledger account that the run is paid from.
     pub(crate) fn account(&self) -> String {
         match self.paid_by_organization {
             true => organization_account(&self.workspace),
@@ -33,7 +32,6 @@ impl RunConfig {
         }
     }
 
-    /// Returns `true` if the run is planned to spend anything.
     fn has_spending(&self) -> bool {
         match &self.planned_outcome {
             PlannedOutcome::Skipped => false,

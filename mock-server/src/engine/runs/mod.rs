@@ -61,7 +61,6 @@ pub(crate) enum PlannedOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunConfig {
-    /// The id of the request that created the run.
     pub(crate) request_id: String,
     pub(crate) workspace: String,
     /// Whether the wallet of the workspace's organization pays for the run.
@@ -90,13 +89,11 @@ pub(crate) struct RunConfig {
     /// The amount that the run tries to spend, regardless of the cap.
     pub(crate) cost: Usd,
     pub(crate) cap: Usd,
-    /// Whether the usage cannot be read.
     pub(crate) usage_unreadable: bool,
     /// Whether the output is available only from the second read on.
     pub(crate) harvest_unavailable: bool,
     /// The number of reads that fail with an outage.
     pub(crate) outages: u32,
-    /// The schema of the output.
     pub(crate) schema: Option<Value>,
     pub(crate) makes_image: bool,
     pub(crate) webhook_url: Option<String>,
@@ -129,13 +126,11 @@ impl RunConfig {
         }
     }
 
-    /// Returns the configuration of a run that is skipped.
     pub(crate) fn skipped(self) -> Self {
         Self { planned_outcome: PlannedOutcome::Skipped, ..self }
     }
 }
 
-/// The position of a run in a bulk queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueuePosition {
@@ -171,7 +166,6 @@ pub(crate) struct Run {
     pub(crate) artifacts: Vec<Artifact>,
     #[serde(rename = "made")]
     pub(crate) artifacts_ready: bool,
-    /// Whether the output cannot be read yet.
     #[serde(rename = "unharvested")]
     pub(crate) output_pending: bool,
     /// The number of further reads that fail with an outage.

@@ -5,18 +5,16 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::{PlannedOutcome, Run};
 use crate::engine::output_schema::{Violation, example, fit, urls_in};
+use crate::json_object::set_field;
 
 /// The field of the image in outputs without a schema.
 const IMAGE: &str = "image_url";
-/// The maximum number of fields that are changed to make an output invalid.
 const MAX_CHANGED_FIELDS: usize = 8;
 /// The URL to use when only the validity of an output matters.
 const EXAMPLE_URL: &str = "https://media.example/";
 
-/// The URL of a file that is not one of the run.
 const FOREIGN_URL: &str = "https://files.example.com/unknown.png";
 
-/// The output of a run that has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RunOutput {
     /// The output: an object or null.
@@ -25,7 +23,6 @@ pub(crate) struct RunOutput {
     pub(crate) primary_key: Option<String>,
     /// Whether the primary output exists, which is the first artifact.
     pub(crate) has_primary: bool,
-    /// The violations of the output against the schema.
     pub(crate) violations: Vec<Violation>,
     /// The URLs of the output that are not files of the run. There are none if there are violations.
     pub(crate) rejected_urls: Vec<String>,
@@ -52,7 +49,6 @@ impl RunOutput {
         run_output
     }
 
-    /// Sets the partial output of a failed run.
     fn set_failed(&mut self, code: &ErrorCode, run: &Run, url: Option<&str>) {
         match code {
             ErrorCode::OutputSchemaUnsatisfied => {
@@ -70,22 +66,18 @@ impl RunOutput {
             ErrorCode::PrimaryOutputMissing => {
                 let key = self.primary_key.get_or_insert_with(|| IMAGE.to_owned());
                 self.output = full_output(run, url);
-                if let Some(fields) = self.output.as_object_mut() {
-                    fields.insert(key.clone(), Value::Null);
-                }
+                set_field(&mut self.output, key, Value::Null);
             }
             _ => {}
         }
     }
 }
 
-/// Returns `true` if the example output fits the schema of the run.
 pub(super) fn can_satisfy_schema(run: &Run) -> bool {
     let schema = run.config.schema.as_ref();
     schema.is_none_or(|schema| fit(&example(schema, EXAMPLE_URL), schema).is_empty())
 }
 
-/// Returns the complete output of a successful run.
 fn full_output(run: &Run, url: Option<&str>) -> Value {
     if let Some(schema) = &run.config.schema {
         return example(schema, url.unwrap_or_default());
@@ -98,9 +90,7 @@ fn full_output(run: &Run, url: Option<&str>) -> Value {
         None => format!("The output of the {kind} run."),
     };
     let mut output = json!({"summary": summary});
-    if let (Some(url), Some(fields)) = (url, output.as_object_mut()) {
-        fields.insert(IMAGE.to_owned(), json!(url));
-    }
+    set_field(&mut output, IMAGE, url.map(|url| json!(url)));
     output
 }
 

@@ -4,18 +4,14 @@
 use serde::{Deserialize, Serialize};
 use svc_sdk::types::Usd;
 
-/// The number of pieces that the cost of a run is split into.
 const PIECES: i64 = 3;
 
-/// The spend of a run, which is reserved and captured in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spend {
     pieces: Vec<Usd>,
-    /// The number of pieces that were reserved.
     #[serde(rename = "begun")]
     reserved_count: usize,
-    /// The number of reserved pieces that were captured.
     #[serde(rename = "finished")]
     captured_count: usize,
     /// Whether the pieces that were reserved but not captured were refunded.
@@ -63,12 +59,10 @@ impl Spend {
         self.pieces.get(self.reserved_count).copied()
     }
 
-    /// Records that the next piece was reserved.
     pub(super) fn reserve_next(&mut self) {
         self.reserved_count += 1;
     }
 
-    /// Records that the reserved pieces were captured.
     pub(super) fn capture_reserved(&mut self) {
         self.captured_count = self.reserved_count;
     }

@@ -4,7 +4,7 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Scope, TopUpStatus};
 use svc_sdk::types::Usd;
 
 use super::State;
-use super::workspace_control::{check_plan, check_workspace_id};
+use super::workspace_control::{check_plan, check_workspace_id, invalid};
 use crate::engine::keys::{ApiKey, Source};
 use crate::engine::ledger::{EntryKind, Subject};
 use crate::engine::top_ups::TopUp;
@@ -12,10 +12,6 @@ use crate::engine::workspaces::WorkspaceKind;
 use crate::engine::{AddedKey, ControlError, Fault, KeyKind, NewKey};
 
 const MICROS_PER_CENT: u64 = 10_000;
-
-fn invalid(message: impl Into<String>) -> ControlError {
-    ControlError::Invalid(message.into())
-}
 
 impl State {
     /// Settles a pending top-up. Setting the status that it already has changes nothing.
@@ -112,7 +108,6 @@ impl State {
         Ok(())
     }
 
-    /// Adds a fault rule and returns its id.
     pub(crate) fn add_fault(&mut self, fault: Fault) -> Result<String, ControlError> {
         let unknown = |key: &&String| !self.keys.all().any(|known| *known.id == **key);
         if let Some(key) = fault.key.as_ref().filter(unknown) {

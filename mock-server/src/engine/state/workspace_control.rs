@@ -15,14 +15,13 @@ use crate::engine::{
     WorkspaceUpdate,
 };
 
-/// The opening balance of an organization's wallet.
 const ORGANIZATION_BALANCE: Usd = Usd::from_micros(100_000_000);
 /// The maximum size of an asset, whose content is made when it is requested.
 const MAX_ASSET_BYTES: u64 = 1_000_000_000;
 /// The maximum length of a workspace id or host name.
 const MAX_NAME_LENGTH: usize = 255;
 
-fn invalid(message: impl Into<String>) -> ControlError {
+pub(super) fn invalid(message: impl Into<String>) -> ControlError {
     ControlError::Invalid(message.into())
 }
 
@@ -132,7 +131,6 @@ impl State {
         Ok(id)
     }
 
-    /// Sets the address that a host name resolves to.
     pub(crate) fn set_host_address(&mut self, entry: &HostAddress) -> Result<(), ControlError> {
         let host = &entry.host;
         let is_name_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -192,12 +190,10 @@ impl State {
 pub(super) fn check_workspace_id(id: &str) -> Result<(), ControlError> {
     let is_valid =
         (1..=MAX_NAME_LENGTH).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_valid {
-        true => Ok(()),
-        false => {
-            Err(invalid("workspace: must be 1 to 255 printable ASCII characters without spaces"))
-        }
+    if is_valid {
+        return Ok(());
     }
+    Err(invalid("workspace: must be 1 to 255 printable ASCII characters without spaces"))
 }
 
 pub(super) fn check_plan(plan: Option<&Plan>) -> Result<(), ControlError> {
@@ -211,7 +207,6 @@ pub(super) fn check_plan(plan: Option<&Plan>) -> Result<(), ControlError> {
     }
 }
 
-/// Returns `true` if the text has the form `type/subtype`.
 fn is_media_type(text: &str) -> bool {
     let is_token = |part: &str| {
         !part.is_empty()

@@ -80,7 +80,6 @@ impl DeliveryOutcome {
         }
     }
 
-    /// Returns the value of `last_error`.
     pub(crate) fn error(&self) -> Option<String> {
         match self {
             Self::Answered { status, .. } => match status {

@@ -11,14 +11,11 @@ use super::queue::DeliveryStatus;
 use super::{Delivery, DeliveryOutcome};
 use crate::engine::Time;
 
-/// The maximum number of stored attempts.
 const MAX_ENTRIES: usize = 10_000;
 /// The maximum number of bytes stored of the body of a response.
 pub(crate) const MAX_RESPONSE_BYTES: usize = 1024;
-/// The maximum total size of stored bodies.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// A logged delivery attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeliveryRecord {
@@ -67,7 +64,6 @@ impl DeliveryRecord {
         }
     }
 
-    /// Returns the size of both bodies.
     fn body_bytes(&self) -> usize {
         self.body.len() + self.response_body.as_ref().map_or(0, String::len)
     }
@@ -143,12 +139,10 @@ impl DeliveryLog {
         self.body_bytes -= size;
     }
 
-    /// Returns the sequence number of the last attempt.
     pub(crate) fn last_seq(&self) -> u64 {
         self.last_seq
     }
 
-    /// Removes the attempts up to a time.
     pub(crate) fn remove_until(&mut self, until: Time) {
         while self.attempts.front().is_some_and(|attempt| attempt.at <= until) {
             self.remove_oldest();

@@ -12,7 +12,6 @@ use super::Delivery;
 use crate::engine::Time;
 use crate::engine::json_text::JsonText;
 
-/// The maximum number of attempts stored for an entry.
 const MAX_STORED_ATTEMPTS: usize = 100;
 
 /// The terminal event of a job or run that has a webhook URL.
@@ -87,7 +86,6 @@ pub(crate) struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// Stores the state after an attempt.
     pub(crate) fn record_attempt(&mut self, at: Time, state: DeliveryState) {
         while self.attempts.len() >= MAX_STORED_ATTEMPTS {
             self.attempts.pop_front();
@@ -251,11 +249,6 @@ impl WebhookQueue {
         }
     }
 
-    pub(crate) fn is_in_flight(&self, number: u64) -> bool {
-        self.in_flight.contains_key(&number)
-    }
-
-    /// Returns `true` if any task is due or in flight.
     pub(crate) fn is_busy(&self) -> bool {
         !self.due.is_empty()
     }
@@ -274,11 +267,16 @@ impl WebhookQueue {
         self.in_flight.insert(delivery.id.number, delivery);
     }
 
-    /// Removes a task and its delivery, if it is in flight.
-    pub(crate) fn remove(&mut self, number: u64) -> Option<(DeliveryTask, Option<Delivery>)> {
-        let task = self.tasks.remove(&number)?;
+    /// Removes a task and returns it with its delivery, if it is in flight.
+    pub(crate) fn take_in_flight(&mut self, number: u64) -> Option<(DeliveryTask, Delivery)> {
+        let delivery = self.in_flight.remove(&number)?;
+        Some((self.remove(number)?, delivery))
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) -> Option<DeliveryTask> {
         self.due.remove(&number);
-        Some((task, self.in_flight.remove(&number)))
+        self.in_flight.remove(&number);
+        self.tasks.remove(&number)
     }
 
     /// Checks that entries and tasks refer to each other consistently.

@@ -14,6 +14,7 @@ use crate::engine::timers::TimerEvent;
 use crate::engine::url_placeholders::resolve_placeholders;
 use crate::engine::workspaces::Workspace;
 use crate::engine::{Hosts, State, Time};
+use crate::json_object::set_field;
 
 /// The value of `last_error` for a URL that is not allowed.
 const URL_NOT_PUBLIC: &str = "url_not_public";
@@ -118,10 +119,7 @@ impl State {
 
     /// Records the outcome of an attempt. Outcomes of attempts that are not in flight are ignored.
     pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome, hosts: &Hosts) {
-        if !self.webhook_queue.is_in_flight(number) {
-            return;
-        }
-        let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else { return };
+        let Some((task, delivery)) = self.webhook_queue.take_in_flight(number) else { return };
         let status = match task.subject() {
             Some(subject) => {
                 let automatic = matches!(task, DeliveryTask::Attempt(_));
@@ -161,13 +159,11 @@ impl State {
         let is_next = automatic && entry.next.is_some_and(|(_, next)| next == number);
         let mut obsolete = None;
         let mut retry_at = None;
-        if outcome.is_success() {
-            // The receiver has the event, so a scheduled retry is canceled.
-            (state.status, state.next_attempt_at) = (DeliveryStatus::Delivered, None);
-            obsolete = entry.next.take();
-        } else if is_refused {
-            // A destination that is not public is not attempted again.
-            (state.status, state.next_attempt_at) = (DeliveryStatus::Failed, None);
+        if outcome.is_success() || is_refused {
+            // The receiver has the event, or its destination is not public: there is no retry.
+            state.status =
+                if is_refused { DeliveryStatus::Failed } else { DeliveryStatus::Delivered };
+            state.next_attempt_at = None;
             obsolete = entry.next.take();
         } else if is_next {
             entry.next = None;
@@ -222,15 +218,12 @@ fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
     if payload.is_none_or(|payload| payload.len() <= MAX_WEBHOOK_RECEIPT_BYTES) {
         return body.to_string();
     }
-    if let Some(fields) = body.as_object_mut() {
-        let result_url = resolve_placeholders(json!(announcement.result_url), hosts);
-        let error = json!({
-            "code": ErrorCode::PayloadTooLarge,
-            "message": format!("The payload is larger than {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
-            "result_url": result_url,
-        });
-        fields.insert("payload".to_owned(), Value::Null);
-        fields.insert("error".to_owned(), error);
-    }
+    let error = json!({
+        "code": ErrorCode::PayloadTooLarge,
+        "message": format!("The payload is larger than {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
+        "result_url": resolve_placeholders(json!(announcement.result_url), hosts),
+    });
+    set_field(&mut body, "payload", Value::Null);
+    set_field(&mut body, "error", error);
     body.to_string()
 }

@@ -3,7 +3,6 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// The number of hex digits in a fingerprint.
 const FINGERPRINT_DIGITS: usize = 16;
 
 /// Returns the fingerprint of a secret: the first hex digits of its SHA-256 digest.
@@ -29,7 +28,6 @@ pub(crate) fn signature(secrets: &[&str], timestamp: &str, body: &[u8]) -> Strin
     entries.join(",")
 }
 
-/// Encodes bytes as lowercase hex digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
