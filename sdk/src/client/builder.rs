@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderValue, USER_AGENT};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::Client;
 use crate::call::api_key::ApiKey;
@@ -18,9 +18,9 @@ use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
 use crate::call::request::parse_header;
 use crate::call::retry::{RetryBudget, RetryPolicy};
-use crate::call::task::PendingSubmits;
 use crate::call::task::TaskGroup;
 use crate::call::{Core, RateLimit, SharedCore};
+use crate::contract::RateLimitBucket;
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SpendLimit};
@@ -361,13 +361,13 @@ impl<S: ClientSurface> ClientBuilder<S> {
             journal: self.journal,
             spend_limit: self.spend_limit,
             estimates: EstimateCache::default(),
-            pending_submits: PendingSubmits::new(),
+            pending_submits: watch::Sender::default(),
             observers: self.observers,
             task_group: self.task_group,
         };
         let core = Core::new(Arc::new(shared), credentials, Arc::from(""));
         if let Some(limit) = self.known_write_limit {
-            core.key.rate_limiter.resume_writes(limit, clock::now());
+            core.key.rate_limiter.bucket(RateLimitBucket::Write).resume(limit, clock::now());
         }
         Ok(Client::from_core(Arc::new(core)))
     }

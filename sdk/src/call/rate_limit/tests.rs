@@ -1,40 +1,30 @@
+use std::cell::RefCell;
+
 use super::bucket::RECHECK_DELAY;
 use super::*;
 use crate::call::clock;
 
-const BUCKET: RateLimitBucket = RateLimitBucket::Write;
+/// What a response reports: the limit, what remains of it, and the seconds to the reset.
+type Reported = (u32, u32, u64);
 
-/// What the headers of a response say: the limit, what remains of it, and the seconds to the reset.
-type Reported = (u32, u32, u32);
-
-/// The limiter of a key, at times in seconds since it began.
+/// The bucket of a key, at times in seconds since it began.
 struct Key {
-    limiter: RateLimiter,
+    bucket: RefCell<Bucket>,
     began: Instant,
 }
 
 impl Key {
-    fn new() -> Self {
-        Self { limiter: RateLimiter::default(), began: clock::now() }
-    }
-
-    /// Creates the limiter after round trips at the beginning, each with what its response reported.
+    /// Creates the bucket after round trips at the beginning, each with what its response reported.
     fn after(reported: impl IntoIterator<Item = Reported>) -> Self {
-        let key = Self::new();
+        let key = Self { bucket: RefCell::default(), began: clock::now() };
         for reported in reported {
             key.round_trip(0.0, reported);
         }
         key
     }
 
-    /// Creates the limiter after a read at the beginning.
-    fn after_read(reported: Reported) -> Self {
-        let (key, headers) = (Self::new(), headers(reported));
-        key.limiter.acquire(RateLimitBucket::Read, key.began).unwrap();
-        let attempt =
-            Attempt::Answered { sent_at: key.began, headers: &headers, retry_after: None };
-        key.limiter.release(RateLimitBucket::Read, key.began, attempt);
-        key
+    fn new() -> Self {
+        Self::after([])
     }
 
     fn at(&self, seconds: f64) -> Instant {
@@ -43,7 +33,7 @@ impl Key {
 
     /// Takes a place, or returns when to try again.
     fn acquire(&self, seconds: f64) -> Result<(), f64> {
-        let acquired = self.limiter.acquire(BUCKET, self.at(seconds));
+        let acquired = self.bucket.borrow_mut().acquire(self.at(seconds));
         acquired.map_err(|next| (next - self.began).as_secs_f64())
     }
 
@@ -57,24 +47,22 @@ impl Key {
         (0..).take_while(|_| self.acquire(seconds).is_ok()).count()
     }
 
-    fn release(&self, seconds: f64, attempt: Attempt<'_>) {
-        self.limiter.release(BUCKET, self.at(seconds), attempt);
-    }
-
     fn answer(&self, sent_at: f64, seconds: f64, reported: Reported) {
-        let (sent_at, headers) = (self.at(sent_at), headers(reported));
-        self.release(seconds, Attempt::Answered { sent_at, headers: &headers, retry_after: None });
+        let (sent_at, now) = (self.at(sent_at), self.at(seconds));
+        self.bucket.borrow_mut().release_answered(sent_at, now, Some(limit(reported)), None);
     }
 
-    /// Sends a request that is refused by a 429, with headers or without.
+    /// Ends a request without a response.
+    fn lose(&self, seconds: f64) {
+        self.bucket.borrow_mut().release_unreported(self.at(seconds));
+    }
+
+    /// Sends a request that is refused by a 429, with a report or without.
     fn refuse(&self, reported: Option<Reported>, retry_after: u64) {
         self.send(0.0);
-        let headers = reported.map(headers).unwrap_or_default();
         let retry_after = Some(Duration::from_secs(retry_after));
-        self.release(
-            0.0,
-            Attempt::Answered { sent_at: self.began, headers: &headers, retry_after },
-        );
+        let limit = reported.map(limit);
+        self.bucket.borrow_mut().release_answered(self.began, self.began, limit, retry_after);
     }
 
     fn round_trip(&self, seconds: f64, reported: Reported) {
@@ -84,28 +72,23 @@ impl Key {
 
     /// Reserves the time of the next poll at the beginning.
     fn reserve_poll(&self) -> f64 {
-        (self.limiter.reserve_poll(self.began) - self.began).as_secs_f64()
+        (self.bucket.borrow_mut().reserve_poll(self.began) - self.began).as_secs_f64()
     }
 }
 
-fn headers((limit, remaining, reset): Reported) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert("ratelimit-limit", limit.into());
-    headers.insert("ratelimit-remaining", remaining.into());
-    headers.insert("ratelimit-reset", reset.into());
-    headers
+fn limit((limit, remaining, reset): Reported) -> RateLimit {
+    RateLimit::new(limit, remaining, Duration::from_secs(reset))
 }
 
 #[test]
 fn a_window_that_an_earlier_process_used_up_is_waited_for() {
     let key = Key::new();
-    let known = |remaining| RateLimit::new(120, remaining, Duration::from_secs(30));
-    key.limiter.resume_writes(known(0), key.began);
+    key.bucket.borrow_mut().resume(limit((120, 0, 30)), key.began);
     let next = key.acquire(0.0).unwrap_err();
     assert!(next > 29.0, "{next} s");
     key.send(next);
     let key = Key::new();
-    key.limiter.resume_writes(known(3), key.began);
+    key.bucket.borrow_mut().resume(limit((120, 3, 30)), key.began);
     key.round_trip(0.0, (120, 2, 30));
     assert_eq!(key.places(0.0), 2, "no other process is counted");
 }
@@ -118,9 +101,15 @@ fn a_window_is_not_overdrawn_and_the_next_one_is_open() {
     key.answer(0.0, 0.0, (120, 0, 30));
     // The header may have been rounded down.
     assert_eq!(key.acquire(0.0), Err(31.0));
-    let read = key.limiter.acquire(RateLimitBucket::Read, key.began);
-    assert_eq!(read, Ok(()), "the buckets are separate");
     assert_eq!(key.acquire(31.0), Ok(()));
+}
+
+#[test]
+fn the_buckets_are_separate() {
+    let (limiter, now) = (RateLimiter::default(), clock::now());
+    limiter.bucket(RateLimitBucket::Write).resume(limit((120, 0, 30)), now);
+    assert!(limiter.bucket(RateLimitBucket::Write).acquire(now).is_err());
+    assert_eq!(limiter.bucket(RateLimitBucket::Read).acquire(now), Ok(()));
 }
 
 #[test]
@@ -135,12 +124,12 @@ fn late_responses_do_not_raise_what_remains() {
 
 #[test]
 fn a_request_without_a_response_counts_if_it_may_have_been_sent() {
-    for (attempt, next) in [(Attempt::NotCounted, Ok(())), (Attempt::Unanswered, Err(31.0))] {
-        let key = Key::after([(120, 1, 30)]);
-        key.send(0.0);
-        key.release(0.0, attempt);
-        assert_eq!(key.acquire(0.0), next);
-    }
+    let key = Key::after([(120, 1, 30)]);
+    key.send(0.0);
+    key.bucket.borrow_mut().release();
+    key.send(0.0);
+    key.lose(0.0);
+    assert_eq!(key.acquire(0.0), Err(31.0));
 }
 
 #[test]
@@ -166,8 +155,8 @@ fn a_window_may_have_begun_with_a_request_that_was_not_answered() {
     let key = Key::after([(2, 1, 60)]);
     key.send(90.0);
     key.send(90.0);
-    key.release(100.0, Attempt::Unanswered);
-    key.release(120.0, Attempt::Unanswered);
+    key.lose(100.0);
+    key.lose(120.0);
     assert_eq!(key.acquire(150.0), Err(160.0));
     assert_eq!(key.acquire(160.0), Ok(()));
 }
@@ -228,7 +217,7 @@ fn requests_without_a_response_count_in_the_next_window_as_well() {
     let key = Key::after([(3, 0, 60)]);
     for _ in 0..3 {
         key.send(61.0);
-        key.release(61.0, Attempt::Unanswered);
+        key.lose(61.0);
     }
     assert_eq!(key.acquire(61.0), Err(121.0));
 }
@@ -241,7 +230,7 @@ fn what_others_use_leaves_a_share_and_a_margin() {
     let places = key.places(0.0);
     assert!((8..=15).contains(&places), "{places} places");
     for _ in 0..places {
-        key.release(0.0, Attempt::NotCounted);
+        key.bucket.borrow_mut().release();
     }
     // A minute later it first looks what the others leave.
     assert_eq!(key.places(61.0), 1);
@@ -290,14 +279,14 @@ fn polls_are_spread_over_what_remains_of_the_window() {
         // Half of a small limit is left to other reads, also in the next windows.
         (30, 3, [0.0, 50.0, 54.0, 58.0]),
     ] {
-        let key = Key::after_read((limit, remaining, 49));
+        let key = Key::after([(limit, remaining, 49)]);
         assert_eq!([0; 4].map(|_| key.reserve_poll()), polls, "{remaining} of {limit}");
     }
 }
 
 #[test]
 fn polls_after_the_window_follow_at_the_rate_of_the_next() {
-    let key = Key::after_read((4800, 3, 49));
+    let key = Key::after([(4800, 3, 49)]);
     assert_eq!([key.reserve_poll(), key.reserve_poll()], [0.0, 50.0]);
     let last = (0..1000).map(|_| key.reserve_poll()).last().unwrap();
     assert!(last < 65.0, "1,000 waiters on a limit of 4,800 wait {last} s");
