@@ -72,7 +72,7 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct ClientBuilder<S> {
     base_url: Option<String>,
     http_hosts: Vec<String>,
-    key: Option<KeySource>,
+    credentials: Result<Credentials>,
     transport: Option<Arc<dyn Transport>>,
     connection: ConnectionOptions,
     max_in_flight: usize,
@@ -92,17 +92,12 @@ pub struct ClientBuilder<S> {
     surface: PhantomData<S>,
 }
 
-enum KeySource {
-    Fixed(ApiKey),
-    Provider(Arc<dyn KeyProvider>),
-}
-
 impl<S: ClientSurface> ClientBuilder<S> {
     pub(super) fn new() -> Self {
         Self {
             base_url: None,
             http_hosts: Vec::new(),
-            key: None,
+            credentials: Ok(Credentials::None),
             transport: None,
             connection: ConnectionOptions::default(),
             max_in_flight: MAX_IN_FLIGHT,
@@ -172,14 +167,14 @@ impl<S: ClientSurface> ClientBuilder<S> {
 
     /// Sets the API key. Without one, only public operations succeed.
     pub fn api_key(mut self, key: ApiKey) -> Self {
-        self.key = Some(KeySource::Fixed(key));
+        self.credentials = Credentials::fixed(&key);
         self
     }
 
     /// Sets where the API key comes from, in place of a fixed one: it can then be replaced while the
     /// client is in use. See [`KeyProvider`].
     pub fn key_provider(mut self, provider: impl KeyProvider) -> Self {
-        self.key = Some(KeySource::Provider(Arc::new(provider)));
+        self.credentials = Ok(Credentials::from_provider(Arc::new(provider)));
         self
     }
 
@@ -334,11 +329,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
         if self.spend_limit.is_some() && self.journal.is_none() {
             return Err(Error::configuration("a spend limit needs a journal"));
         }
-        let credentials = match self.key {
-            Some(KeySource::Fixed(key)) => Credentials::fixed(&key)?,
-            Some(KeySource::Provider(provider)) => Credentials::from_provider(provider),
-            None => Credentials::default(),
-        };
+        let credentials = self.credentials?;
         let max_in_flight = self.max_in_flight.min(Semaphore::MAX_PERMITS);
         let shared = SharedCore {
             transport: transport(self.transport, &self.connection, max_in_flight)?,
