@@ -112,6 +112,8 @@ pub mod observe;
 mod polling;
 #[cfg(feature = "client")]
 pub mod resources;
+#[cfg(all(feature = "client", test))]
+mod scripts;
 #[cfg(feature = "client")]
 mod sealed;
 #[cfg(feature = "client")]

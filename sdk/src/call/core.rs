@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tracing::Instrument;
 
 use super::base_url::{BaseUrl, HttpHosts};
@@ -18,12 +18,12 @@ use super::deadline::{Deadline, NoResponse, exchange};
 use super::estimate_cache::EstimateCache;
 use super::options::CallOptions;
 use super::random::Random;
-use super::rate_limit::{Attempt, RateLimiter};
+use super::rate_limit::RateLimiter;
 use super::raw_response::RawResponse;
 use super::request::Request;
 use super::response::{Wrapping, receive};
 use super::retry::{self, MAX_RETRY_AFTER, RetryBudget, RetryPolicy};
-use super::task::{PendingSubmits, TaskGroup};
+use super::task::TaskGroup;
 use crate::contract::{ErrorCode, RateLimitBucket, RetryClass};
 use crate::debug_fields::debug_fields;
 use crate::error::failure_class::{FailureClass, classify, is_conclusive};
@@ -82,7 +82,8 @@ pub(crate) struct SharedCore {
     pub(crate) journal: Option<Journal>,
     pub(crate) spend_limit: Option<SpendLimit>,
     pub(crate) estimates: EstimateCache,
-    pub(crate) pending_submits: Arc<PendingSubmits>,
+    /// Has a receiver for each submit that goes on although its future may have been dropped.
+    pub(crate) pending_submits: watch::Sender<()>,
 }
 
 impl Deref for Core {
@@ -388,7 +389,7 @@ impl Core {
                 .map_err(|_| Error::configuration("the client is shut down"))?;
             let reading = self.notice_sleep();
             let now = reading.monotonic();
-            let Err(next) = self.key.rate_limiter.acquire(bucket, now) else {
+            let Err(next) = self.key.rate_limiter.bucket(bucket).acquire(now) else {
                 let permit = Permit { core: self, bucket, is_held: true, sent_at: None };
                 return Ok((turn, permit, reading));
             };
@@ -458,22 +459,21 @@ struct Permit<'a> {
 impl Permit<'_> {
     fn release(&mut self, response: Option<&RawResponse>) {
         self.is_held = false;
-        let attempt = match (self.sent_at, response) {
-            (None, _) => Attempt::NotCounted,
+        let mut bucket = self.core.key.rate_limiter.bucket(self.bucket);
+        match (self.sent_at, response) {
+            (None, _) => bucket.release(),
             // Without a valid key, the service counts the request for the client's address.
-            (Some(_), Some(response)) if response.status == 401 => Attempt::NotCounted,
-            (Some(_), None) => Attempt::Unanswered,
-            (Some(sent_at), Some(response)) => Attempt::Answered {
-                sent_at,
-                headers: &response.headers,
-                retry_after: (response.status == 429).then(|| {
+            (Some(_), Some(response)) if response.status == 401 => bucket.release(),
+            (Some(_), None) => bucket.release_unreported(clock::now()),
+            (Some(sent_at), Some(response)) => {
+                let retry_after = (response.status == 429).then(|| {
                     let hint = retry::retry_after(&response.headers, clock::wall());
                     hint.unwrap_or(DEFAULT_RETRY_AFTER).min(MAX_RETRY_AFTER)
-                }),
-            },
-        };
-        let limiter = &self.core.key.rate_limiter;
-        limiter.release(self.bucket, clock::now(), attempt);
+                });
+                let limit = response.rate_limit();
+                bucket.release_answered(sent_at, clock::now(), limit, retry_after);
+            }
+        }
     }
 }
 

@@ -11,9 +11,7 @@ use super::key_provider::KeyProvider;
 use crate::error::{Error, Kind, Result};
 
 /// The `Authorization` header of requests.
-#[derive(Default)]
 pub(crate) enum Credentials {
-    #[default]
     None,
     Fixed(HeaderValue),
     Provider {

@@ -33,7 +33,7 @@ impl<T> Call<T> {
         R: Send + 'static,
     {
         let pending = match (&self.submit, self.has_journal()) {
-            (Some(_), true) => Some(self.core.pending_submits.add()),
+            (Some(_), true) => Some(self.core.pending_submits.subscribe()),
             _ => None,
         };
         let sending = self.send(output)?;

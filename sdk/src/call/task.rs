@@ -111,35 +111,3 @@ impl TaskGroup {
 }
 
 debug_fields! { [] TaskGroup as "TaskGroup" {  } }
-
-/// Counts the submits that go on although their futures may have been dropped.
-#[derive(Debug)]
-pub(crate) struct PendingSubmits(tokio::sync::watch::Sender<usize>);
-
-impl PendingSubmits {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(tokio::sync::watch::Sender::new(0)))
-    }
-
-    /// Counts one until the guard is dropped.
-    pub(crate) fn add(self: &Arc<Self>) -> PendingSubmit {
-        self.0.send_modify(|count| *count += 1);
-        PendingSubmit(Arc::clone(self))
-    }
-
-    /// Waits until there are none.
-    pub(crate) async fn wait(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
-    }
-}
-
-/// A submit that is under way.
-#[derive(Debug)]
-pub(crate) struct PendingSubmit(Arc<PendingSubmits>);
-
-impl Drop for PendingSubmit {
-    fn drop(&mut self) {
-        self.0.0.send_modify(|count| *count -= 1);
-    }
-}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderValue, USER_AGENT};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::Client;
 use crate::call::api_key::ApiKey;
@@ -18,9 +18,9 @@ use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
 use crate::call::request::parse_header;
 use crate::call::retry::{RetryBudget, RetryPolicy};
-use crate::call::task::PendingSubmits;
 use crate::call::task::TaskGroup;
 use crate::call::{Core, RateLimit, SharedCore};
+use crate::contract::RateLimitBucket;
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SpendLimit};
@@ -72,7 +72,7 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct ClientBuilder<S> {
     base_url: Option<String>,
     http_hosts: Vec<String>,
-    key: Option<KeySource>,
+    credentials: Result<Credentials>,
     transport: Option<Arc<dyn Transport>>,
     connection: ConnectionOptions,
     max_in_flight: usize,
@@ -92,17 +92,12 @@ pub struct ClientBuilder<S> {
     surface: PhantomData<S>,
 }
 
-enum KeySource {
-    Fixed(ApiKey),
-    Provider(Arc<dyn KeyProvider>),
-}
-
 impl<S: ClientSurface> ClientBuilder<S> {
     pub(super) fn new() -> Self {
         Self {
             base_url: None,
             http_hosts: Vec::new(),
-            key: None,
+            credentials: Ok(Credentials::None),
             transport: None,
             connection: ConnectionOptions::default(),
             max_in_flight: MAX_IN_FLIGHT,
@@ -172,14 +167,14 @@ impl<S: ClientSurface> ClientBuilder<S> {
 
     /// Sets the API key. Without one, only public operations succeed.
     pub fn api_key(mut self, key: ApiKey) -> Self {
-        self.key = Some(KeySource::Fixed(key));
+        self.credentials = Credentials::fixed(&key);
         self
     }
 
     /// Sets where the API key comes from, in place of a fixed one: it can then be replaced while the
     /// client is in use. See [`KeyProvider`].
     pub fn key_provider(mut self, provider: impl KeyProvider) -> Self {
-        self.key = Some(KeySource::Provider(Arc::new(provider)));
+        self.credentials = Ok(Credentials::from_provider(Arc::new(provider)));
         self
     }
 
@@ -334,11 +329,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
         if self.spend_limit.is_some() && self.journal.is_none() {
             return Err(Error::configuration("a spend limit needs a journal"));
         }
-        let credentials = match self.key {
-            Some(KeySource::Fixed(key)) => Credentials::fixed(&key)?,
-            Some(KeySource::Provider(provider)) => Credentials::from_provider(provider),
-            None => Credentials::default(),
-        };
+        let credentials = self.credentials?;
         let max_in_flight = self.max_in_flight.min(Semaphore::MAX_PERMITS);
         let shared = SharedCore {
             transport: transport(self.transport, &self.connection, max_in_flight)?,
@@ -361,13 +352,13 @@ impl<S: ClientSurface> ClientBuilder<S> {
             journal: self.journal,
             spend_limit: self.spend_limit,
             estimates: EstimateCache::default(),
-            pending_submits: PendingSubmits::new(),
+            pending_submits: watch::Sender::default(),
             observers: self.observers,
             task_group: self.task_group,
         };
         let core = Core::new(Arc::new(shared), credentials, Arc::from(""));
         if let Some(limit) = self.known_write_limit {
-            core.key.rate_limiter.resume_writes(limit, clock::now());
+            core.key.rate_limiter.bucket(RateLimitBucket::Write).resume(limit, clock::now());
         }
         Ok(Client::from_core(Arc::new(core)))
     }

@@ -1,18 +1,12 @@
 //! Configuration of clients, against scripted responses in virtual time.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::join_all;
-
 use crate::call::clock;
-use crate::call::key_provider::KeyProviderError;
 use crate::error::ErrorKind;
 use crate::surface::{Developer, Open};
-use crate::transport::MAX_IN_FLIGHT;
-use crate::transport::scripted::{JOB, RECEIPT, Script, ScriptedTransport, Step, json};
-use crate::types::Music1Generate;
+use crate::transport::scripted::{JOB, Script, ScriptedTransport, Step, json};
 use crate::{ApiKey, Client, ClientBuilder, Error, RetryPolicy};
 
 fn builder(script: &Arc<Script>) -> ClientBuilder<Open> {
@@ -20,11 +14,6 @@ fn builder(script: &Arc<Script>) -> ClientBuilder<Open> {
         .base_url("https://api.example")
         .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
         .seed(7)
-}
-
-fn rejected() -> Step {
-    let body = r#"{"error": {"code": "unauthorized", "message": "revoked key"}}"#;
-    json(401, body)
 }
 
 async fn get_job(client: &Client<Open>) -> Result<(), Error> {
@@ -36,29 +25,6 @@ fn sent_keys(script: &Script) -> Vec<String> {
     let keys =
         requests.iter().map(|request| request.header("authorization").unwrap_or("none").to_owned());
     keys.collect()
-}
-
-/// Returns a provider whose keys are the items in order, the last repeatedly, and the number of
-/// times that it was asked.
-fn provider(
-    keys: &[Result<&'static str, &'static str>],
-) -> (impl crate::KeyProvider + use<>, Arc<AtomicUsize>) {
-    let keys = keys.to_vec();
-    let count = Arc::new(AtomicUsize::new(0));
-    let asked = Arc::clone(&count);
-    let provider = move || {
-        let index = asked.fetch_add(1, Ordering::SeqCst).min(keys.len() - 1);
-        let key = keys[index];
-        async move {
-            clock::sleep(Duration::from_secs(1)).await;
-            let key: Result<ApiKey, KeyProviderError> = match key {
-                Ok(key) => Ok(ApiKey::new(key)?),
-                Err(reason) => Err(reason.into()),
-            };
-            key
-        }
-    };
-    (provider, count)
 }
 
 #[test]
@@ -173,115 +139,6 @@ async fn invalid_settings_are_reported_when_the_client_is_built() {
         let error = builder.build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_requests_in_flight_are_bounded() {
-    for (configured, expected) in [(None, MAX_IN_FLIGHT), (Some(3), 3)] {
-        let script = Script::with_latency([json(200, JOB)], Duration::from_secs(1));
-        let client = match configured {
-            Some(limit) => builder(&script).max_in_flight(limit),
-            None => builder(&script),
-        };
-        let client = client.build().unwrap();
-        let calls = (0..4 * expected).map(|_| get_job(&client));
-        assert!(join_all(calls).await.iter().all(Result::is_ok));
-        assert_eq!(script.max_in_flight(), expected);
-        assert_eq!(script.request_times().last(), Some(&3_000));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_provided_key_is_requested_once() {
-    let script = Script::new([json(200, JOB)]);
-    let (provider, asked) = provider(&[Ok("first-key")]);
-    let client = builder(&script).key_provider(provider).build().unwrap();
-    let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..5 {
-        let client = client.clone();
-        tasks.spawn(async move { get_job(&client).await });
-    }
-    assert!(tasks.join_all().await.iter().all(Result::is_ok));
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
-    assert_eq!(sent_keys(&script), ["Bearer first-key"; 5]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_rejected_key_is_replaced_without_a_retry() {
-    let script = Script::new([rejected(), json(202, RECEIPT)]);
-    let (provider, asked) = provider(&[Ok("first-key"), Ok("second-key")]);
-    let client = Client::<Developer>::builder()
-        .base_url("https://api.example")
-        .transport(Arc::new(ScriptedTransport(Arc::clone(&script))))
-        .key_provider(provider)
-        .retry(RetryPolicy::none())
-        .build()
-        .unwrap();
-    client.music().generate(Music1Generate::new("p")).await.unwrap();
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-    assert_eq!(sent_keys(&script), ["Bearer first-key", "Bearer second-key"]);
-    let requests = script.requests();
-    assert_eq!(requests[0].header("idempotency-key"), requests[1].header("idempotency-key"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_rejected_key_is_requested_again_once_per_call() {
-    let [first, second, third] = ["first-key", "second-key", "third-key"].map(Ok);
-    let page = Step::Response(401, vec![("content-type", "text/html".into())], "no".into());
-    for (keys, answer, times_asked, requests) in [
-        // The same key would be rejected again.
-        (vec![first], rejected(), 2, 1),
-        (vec![first, second, third], rejected(), 2, 2),
-        // It is not the service that rejects the key.
-        (vec![first, second], page, 1, 1),
-    ] {
-        let script = Script::new([answer]);
-        let (provider, asked) = provider(&keys);
-        let client = builder(&script).key_provider(provider).build().unwrap();
-        assert!(get_job(&client).await.unwrap_err().is_unauthorized());
-        assert_eq!(asked.load(Ordering::SeqCst), times_asked, "{keys:?}");
-        assert_eq!(script.requests().len(), requests, "{keys:?}");
-    }
-
-    let script = Script::new([rejected()]);
-    let key = ApiKey::new("fixed-key").unwrap();
-    let client = builder(&script).api_key(key).build().unwrap();
-    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
-    assert_eq!(script.requests().len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn calls_whose_key_is_rejected_at_the_same_time_share_the_new_key() {
-    let steps = [rejected(), rejected(), rejected(), json(200, JOB)];
-    let script = Script::with_latency(steps, Duration::from_secs(1));
-    let (provider, asked) = provider(&[Ok("first-key"), Ok("second-key")]);
-    let client = builder(&script).key_provider(provider).build().unwrap();
-    let calls = join_all((0..3).map(|_| get_job(&client))).await;
-    assert!(calls.iter().all(Result::is_ok), "{calls:?}");
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-    assert_eq!(script.requests().len(), 6);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_provider_that_fails_is_retried_before_anything_is_sent() {
-    let script = Script::new([rejected(), json(200, JOB)]);
-    let (provider, _) =
-        provider(&[Err("sealed"), Ok("first-key"), Err("sealed"), Ok("second-key")]);
-    let client = builder(&script).key_provider(provider).build().unwrap();
-    get_job(&client).await.unwrap();
-    assert_eq!(sent_keys(&script), ["Bearer first-key", "Bearer second-key"]);
-
-    let script = Script::new([json(200, JOB)]);
-    let (provider, asked) = self::provider(&[Err("sealed")]);
-    let client = builder(&script).key_provider(provider).build().unwrap();
-    let call = client.jobs().handle("job_1").get().max_retries(2);
-    let error = call.await.unwrap_err();
-    assert!(!error.may_have_been_sent() && error.is_retryable(), "{error:?}");
-    assert!(error.to_string().ends_with("the API key could not be read"), "{error}");
-    let source = std::error::Error::source(&error).unwrap();
-    assert_eq!(source.to_string(), "sealed");
-    assert_eq!(asked.load(Ordering::SeqCst), 3);
-    assert!(script.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

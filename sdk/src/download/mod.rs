@@ -221,10 +221,6 @@ impl IntoFuture for Download {
 debug_fields! { [] Download as "Download" { folder } }
 
 #[cfg(test)]
-mod content_tests;
-#[cfg(test)]
 mod property_tests;
-#[cfg(test)]
-mod storage_tests;
 #[cfg(test)]
 mod tests;

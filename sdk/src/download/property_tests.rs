@@ -1,4 +1,4 @@
-//! Properties of downloads from servers that fail, change the file, and ignore ranges.
+//! Downloads from servers that fail, change the file, and ignore ranges, and downloads that crash.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -9,6 +9,7 @@ use http::header::{IF_RANGE, RANGE};
 use proptest::prelude::*;
 
 use super::DownloadedFile;
+use super::disk::crash;
 use super::tests::{files_in, image_result};
 use crate::surface::Open;
 use crate::transport::scripted::{Step, json};
@@ -18,14 +19,14 @@ use crate::transport::{ResponseFuture, Transport};
 const VERSIONS: u8 = 3;
 
 /// Returns a version of the file. No two versions have a byte in common.
-pub(super) fn content(version: u8) -> Vec<u8> {
+fn content(version: u8) -> Vec<u8> {
     let first = version * 80;
     (first..first + 20 + 7 * version).collect()
 }
 
 /// What a server knows of the file's version.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Etag {
+enum Etag {
     Strong,
     Weak,
     Missing,
@@ -33,7 +34,7 @@ pub(super) enum Etag {
 
 /// What a server says of the file's total length.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Total {
+enum Total {
     Known,
     /// `*` in the `Content-Range`.
     Unknown,
@@ -41,7 +42,7 @@ pub(super) enum Total {
 
 /// How a server answers one request.
 #[derive(Clone, Debug)]
-pub(super) enum ServerAnswer {
+enum ServerAnswer {
     /// The whole file, or the rest if it was requested.
     File(Etag),
     /// The whole file, whatever was requested.
@@ -63,10 +64,10 @@ pub(super) enum ServerAnswer {
 
 /// An answer, the version of the file from then on, and the bytes before the connection is lost.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
-    pub(super) answer: ServerAnswer,
-    pub(super) version: u8,
-    pub(super) cut: Option<usize>,
+struct Turn {
+    answer: ServerAnswer,
+    version: u8,
+    cut: Option<usize>,
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
@@ -100,7 +101,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 /// A server of one artifact, which answers correctly when its turns are used up.
-pub(super) struct Server(pub(super) Mutex<VecDeque<Turn>>);
+struct Server(Mutex<VecDeque<Turn>>);
 
 impl Server {
     fn answer(&self, request: &http::Request<Bytes>) -> Step {
@@ -184,10 +185,7 @@ impl Transport for Server {
     }
 }
 
-pub(super) async fn download(
-    server: &Arc<Server>,
-    folder: &Path,
-) -> crate::Result<Vec<DownloadedFile>> {
+async fn download(server: &Arc<Server>, folder: &Path) -> crate::Result<Vec<DownloadedFile>> {
     let client = crate::Client::<Open>::builder()
         .base_url("https://api.example")
         .transport(Arc::clone(server) as Arc<dyn Transport>)
@@ -231,5 +229,55 @@ proptest! {
             }
             Ok(())
         })?;
+    }
+}
+
+/// Downloads an artifact whose server answers with these versions of it, each cut off after some bytes.
+async fn download_versions(
+    folder: &Path,
+    responses: &[(u8, Option<usize>)],
+) -> crate::Result<Vec<DownloadedFile>> {
+    let turn = |&(version, cut)| Turn { answer: ServerAnswer::File(Etag::Strong), version, cut };
+    let server = Server(Mutex::new(responses.iter().map(turn).collect()));
+    download(&Arc::new(server), folder).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_at_any_time_leaves_no_mixed_file() {
+    let responses = [(1, Some(5)), (1, Some(3)), (2, Some(7)), (2, Some(2)), (2, None)];
+    for version in [0, 1, 2] {
+        let mut crashes = 0;
+        loop {
+            let folder = tempfile::tempdir().unwrap();
+            crash::after(crashes);
+            let interrupted = download_versions(folder.path(), &responses).await;
+            let is_complete = crash::reset().is_some_and(|steps| steps > 0);
+            assert!(interrupted.is_ok() || !is_complete, "{interrupted:?} without a crash");
+
+            // Version 2 may have been stored before the crash, and is not changed by another.
+            let target = folder.path().join("art_1.png");
+            let stored = std::fs::read(&target).ok();
+            assert!(stored.as_ref().is_none_or(|stored| *stored == content(2)));
+
+            let context = format!("version {version} after a crash at step {crashes}");
+            let files = download_versions(folder.path(), &[(version, None)]).await;
+            let file = &files.unwrap()[0];
+            assert_eq!(std::fs::read(&file.path).unwrap(), content(version), "{context}");
+            let names = files_in(folder.path());
+            assert!(!names.iter().any(|name| name.starts_with('.')), "{context}");
+            if let Some(stored) = &stored {
+                assert_eq!(&std::fs::read(&target).unwrap(), stored, "{context}");
+            }
+            if stored.is_some() && version != 2 {
+                assert_eq!(names, ["art_1-1.png", "art_1.png"], "{context}");
+            } else {
+                assert_eq!(names, ["art_1.png"], "{context}");
+            }
+            if is_complete {
+                break;
+            }
+            crashes += 1;
+        }
+        assert!(crashes > 20, "{crashes}");
     }
 }

@@ -1,23 +1,23 @@
-//! Tests of downloads against a scripted transport.
+//! Downloads against a scripted transport: what the scripts of [`crate::scripts`] cannot say.
 
 use std::path::Path;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
-use super::DownloadedFile;
-use crate::call::clock;
+use super::{
+    ArtifactDownload, DownloadEvent, DownloadProgress, DownloadedFile, FileStatus, IfExists,
+    NameTemplate,
+};
 use crate::error::ErrorKind;
 use crate::surface::Open;
-use crate::transport::scripted::{
-    Script, ScriptedTransport, Step, builder, developer_client, json, open_client,
-};
+use crate::transport::scripted::{Script, ScriptedTransport, Step, builder, json, open_client};
 use crate::transport::{ResponseFuture, Transport};
+use crate::types::Artifact;
 
 pub(super) const BODY: &[u8] = b"0123456789abcdef";
 
@@ -44,25 +44,9 @@ pub(super) fn image(status: u16, body: &'static [u8]) -> Step {
     )
 }
 
-/// A partial response with the bytes of `BODY` from `start` to `end`.
-fn range(start: usize, end: usize) -> Step {
-    let content_range = format!("bytes {start}-{}/{}", end - 1, BODY.len());
-    image(206, &BODY[start..end]).header("content-range", content_range)
-}
-
 pub(super) fn rest(start: usize) -> Step {
-    range(start, BODY.len())
-}
-
-/// A response with another version of the file.
-pub(super) fn other_version(status: u16, body: &'static [u8]) -> Step {
-    let headers = vec![("etag", "\"v2\"".into())];
-    Step::Response(status, headers, Bytes::from_static(body))
-}
-
-fn redirect(location: &str) -> Step {
-    let headers = vec![("location", location.to_owned())];
-    Step::Response(302, headers, Bytes::new())
+    let content_range = format!("bytes {start}-{}/{}", BODY.len() - 1, BODY.len());
+    image(206, &BODY[start..]).header("content-range", content_range)
 }
 
 pub(super) async fn download(
@@ -81,81 +65,6 @@ pub(super) fn files_in(folder: &Path) -> Vec<String> {
     names
 }
 
-#[tokio::test]
-async fn download_creates_the_folder_and_sends_no_credentials() {
-    let temp = tempfile::tempdir().unwrap();
-    let folder = temp.path().join("new/out");
-    let script = Script::new([image_result(), image(200, BODY)]);
-    let files = download(&script, &folder).await.unwrap();
-    assert_eq!(files[0].path, folder.join("art_1.png"));
-    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-    assert_eq!(files_in(&folder), ["art_1.png"]);
-    let request = &script.requests()[1];
-    assert_eq!(request.url, "https://media.example/a?sig=1");
-    assert!(request.headers.is_empty(), "{:?}", request.headers);
-}
-
-#[tokio::test(start_paused = true)]
-async fn interrupted_download_is_resumed() {
-    let cut = || image(200, BODY).truncated_after(5);
-    for steps in [
-        vec![cut(), Step::ConnectionRefused, rest(5).truncated_after(4), rest(9)],
-        // A range may end before the file.
-        vec![cut(), range(5, 9), rest(9)],
-        vec![range(0, 5), range(5, 9), rest(9)],
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let script = Script::new([image_result()].into_iter().chain(steps));
-        let files = download(&script, folder.path()).await.unwrap();
-        assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-        let requests = script.requests();
-        let last = requests.last().unwrap();
-        assert_eq!(
-            (last.header("range"), last.header("if-range")),
-            (Some("bytes=9-"), Some("\"v1\""))
-        );
-        assert_eq!(files_in(folder.path()), ["art_1.png"]);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn partial_file_of_a_failed_download_is_resumed() {
-    let folder = tempfile::tempdir().unwrap();
-    let script =
-        Script::new([image_result(), image(200, BODY).truncated_after(5), json(403, "{}")]);
-    let error = download(&script, folder.path()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Download);
-    assert_eq!(error.job_id().unwrap().as_str(), "job_1");
-    assert!(!folder.path().join("art_1.png").exists());
-
-    let script = Script::new([image_result(), rest(5)]);
-    let files = download(&script, folder.path()).await.unwrap();
-    assert_eq!(files[0].resumed_from, 5);
-    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-}
-
-#[tokio::test(start_paused = true)]
-async fn download_restarts_if_the_response_does_not_match_the_partial_file() {
-    let part = |step: Step, content_range| step.header("content-range", content_range);
-    let without_etag = Step::Response(206, vec![], Bytes::from_static(b"OTHERVERSIO"));
-    for (response, expected) in [
-        (other_version(200, b"new"), &b"new"[..]),
-        (rest(3), BODY),
-        (part(other_version(206, b"OTHERVERSION"), "bytes 5-15/16"), BODY),
-        (part(without_etag, "bytes 5-15/16"), BODY),
-        // A range of an unknown total length may not be the rest.
-        (part(image(206, &BODY[5..9]), "bytes 5-8/*"), BODY),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let cut = image(200, BODY).truncated_after(5);
-        let script = Script::new([image_result(), cut, response, image(200, BODY)]);
-        let files = download(&script, folder.path()).await.unwrap();
-        assert_eq!(std::fs::read(&files[0].path).unwrap(), expected);
-        let again = script.requests().split_off(3);
-        assert!(again.iter().all(|request| request.header("range").is_none()));
-    }
-}
-
 #[cfg(unix)]
 #[tokio::test]
 async fn symbolic_links_in_place_of_partial_files_are_not_followed() {
@@ -170,57 +79,6 @@ async fn symbolic_links_in_place_of_partial_files_are_not_followed() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn error_does_not_contain_secrets_of_the_url() {
-    let url = r#"{"id": "art_1", "url": "https://u:canary@media.example/a?sig=canary#canary"}"#;
-    let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([job_result(url), json(403, "{}")]);
-    let error = download(&script, folder.path()).await.unwrap_err();
-    assert!(!format!("{error} {error:?}").contains("canary"), "{error}");
-    assert!(error.to_string().contains("https://media.example/a"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_media_are_stored() {
-    let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
-    let html =
-        Step::Response(200, vec![("content-type", "text/html; charset=utf-8".into())], "".into());
-    for (steps, kind, message) in [
-        (vec![json(200, failed)], ErrorKind::JobFailed, "no"),
-        (vec![image_result(), json(404, "{}")], ErrorKind::Download, "404"),
-        (vec![image_result(), json(403, "{}")], ErrorKind::Download, "403"),
-        (vec![image_result(), html], ErrorKind::Download, "HTML page"),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let error = download(&Script::new(steps), folder.path()).await.unwrap_err();
-        assert_eq!(error.kind(), kind);
-        assert!(error.to_string().contains(message), "{error}");
-        assert!(files_in(folder.path()).is_empty());
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_redirects_to_secure_urls_are_followed() {
-    let folder = tempfile::tempdir().unwrap();
-    for location in [
-        "http://10.0.0.1/x",
-        "http://127.0.0.1/x",
-        "https://10.0.0.1/x",
-        "https://localhost/x",
-        "https://[::ffff:169.254.169.254]/x",
-    ] {
-        let script = Script::new([image_result(), redirect(location)]);
-        assert!(download(&script, folder.path()).await.is_err());
-        assert_eq!(script.requests().len(), 2, "{location}");
-    }
-    let to_cdn = redirect("https://cdn.example/b");
-    let script = Script::new([image_result(), to_cdn.clone(), image(200, BODY)]);
-    assert!(download(&script, folder.path()).await.is_ok());
-    let endless = Script::new([image_result(), to_cdn]);
-    let error = download(&endless, folder.path()).await.unwrap_err();
-    assert!(error.to_string().contains("redirects"), "{error}");
-}
-
 #[tokio::test]
 async fn unwritable_folder_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -232,124 +90,14 @@ async fn unwritable_folder_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Download);
 }
 
-#[tokio::test(start_paused = true)]
-async fn artifacts_that_cannot_be_downloaded_do_not_stop_the_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let artifacts = r#"
-        {"id": "art_1", "url": "https://media.example/1"}, {"id": "art_2"}, {"url": ""}, 7,
-        {"id": "art_5", "url": "https://user:canary@:99"}, {"id": "art_6", "url": "ftp://m/a"},
-        {"id": "art_7", "url": 7}, {"id": "art_8", "url": "https://media.example/8"},
-        {"id": "art_9", "url": "https://media.example/9"}"#;
-    let script =
-        Script::new([job_result(artifacts), image(200, BODY), json(404, "{}"), image(200, BODY)]);
-    let error = download(&script, folder.path()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Download);
-    assert_eq!(files_in(folder.path()), ["art_1.bin", "art_9.bin"]);
-    let delivered: Vec<_> = error.downloaded_files().iter().map(|f| &f.path).collect();
-    let expected = ["art_1.bin", "art_9.bin"].map(|name| folder.path().join(name));
-    assert_eq!(delivered, expected.iter().collect::<Vec<_>>());
-    let message = error.to_string();
-    for part in [
-        "artifact art_2: the artifact has no URL",
-        "artifact 3 of 9: the artifact has no URL",
-        "artifact 4 of 9: it could not be decoded",
-        "artifact art_5: invalid URL",
-        "artifact art_6 (ftp://m/a)",
-        "artifact art_7: the artifact has no URL",
-        "artifact art_8 (https://media.example/8): the server returned status 404",
-        "2 other files were downloaded",
-    ] {
-        assert!(message.contains(part), "{part} is not in {message}");
-    }
-    assert!(!message.contains("art_1") && !message.contains("canary"));
-}
-
-#[tokio::test]
-async fn results_with_unexpected_artifacts_are_not_empty() {
-    let folder = tempfile::tempdir().unwrap();
-    for artifacts in [r#"["https://m/a"]"#, r#""https://m/a""#, "[null]", "[{}]"] {
-        let job = format!(r#"{{"data": {{"status": "completed", "artifacts": {artifacts}}}}}"#);
-        let script = Script::new([json(200, &job)]);
-        let error = download(&script, folder.path()).await.unwrap_err();
-        assert!(error.to_string().contains("artifact 1 of 1"), "{error}");
-
-        let run = format!(r#"{{"run_id": "run_1", "status": "failed", "artifacts": {artifacts}}}"#);
-        let script = Script::new([json(200, &run)]);
-        let run = developer_client(&script).agent_runs().handle("run_1");
-        let error = run.download(folder.path()).await.unwrap_err();
-        assert!(error.to_string().contains("artifact 1 of 1"), "{error}");
-    }
-    let empty = r#"{"data": {"status": "completed", "artifacts": []}}"#;
-    let files = download(&Script::new([json(200, empty)]), folder.path()).await;
-    assert!(files.unwrap().is_empty());
-}
-
-#[tokio::test(start_paused = true)]
-async fn attempts_without_progress_are_limited() {
-    let without_data = vec![image(200, BODY).truncated_after(0)];
-    // The response to the range request has another ETag, so that every second attempt starts from
-    // the beginning.
-    let never_complete = vec![
-        image(200, BODY).truncated_after(5),
-        other_version(206, b"OTHERVERSION").header("content-range", "bytes 5-15/16"),
-    ];
-    for cycle in [without_data, never_complete] {
-        let folder = tempfile::tempdir().unwrap();
-        let steps = std::iter::once(image_result()).chain(cycle.into_iter().cycle().take(200));
-        let script = Script::new(steps);
-        let error = download(&script, folder.path()).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Download);
-        let requests = script.requests().len();
-        assert!(requests < 12, "{requests}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn download_has_a_time_limit() {
-    let artifacts = r#"
-        {"id": "art_1", "url": "https://media.example/1"},
-        {"id": "art_2", "url": "https://media.example/2"}"#;
-    for steps in [
-        vec![Step::NoResponse],
-        vec![job_result(artifacts), Step::NoResponse],
-        vec![job_result(artifacts), json(503, "{}")],
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let job = open_client(&Script::new(steps)).jobs().handle("job_1");
-        let start = clock::now();
-        let download = job.download(folder.path());
-        let error = download.timeout(Duration::from_secs(10)).await.unwrap_err();
-        assert!(error.is_timeout(), "{error}");
-        assert_eq!(error.job_id(), Some(job.id()));
-        let elapsed = clock::now() - start;
-        assert!((10..11).contains(&elapsed.as_secs()), "{elapsed:?}");
-    }
-
-    let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([image_result(), Step::NoResponse]);
-    let job = open_client(&script).jobs().handle("job_1");
-    let error = job.download(folder.path()).no_timeout().await.unwrap_err();
-    assert!(!error.is_timeout(), "{error}");
-    assert!(error.to_string().contains("timed out waiting"), "{error}");
-}
-
 /// A transport whose response body never ends, and always has data.
 struct EndlessBody;
 
 impl Transport for EndlessBody {
     fn send(&self, _: http::Request<Bytes>) -> ResponseFuture {
-        struct Stream;
-
-        impl futures_core::Stream for Stream {
-            type Item = Result<Frame<Bytes>, crate::transport::TransportError>;
-
-            fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
-            }
-        }
-
-        let response = http::Response::new(StreamBody::new(Stream).boxed_unsync());
-        Box::pin(async move { Ok(response) })
+        let frames = stream::repeat_with(|| Ok(Frame::data(Bytes::from_static(b"x"))));
+        let response = http::Response::new(StreamBody::new(frames).boxed_unsync());
+        Box::pin(std::future::ready(Ok(response)))
     }
 }
 
@@ -405,5 +153,235 @@ async fn insecure_urls_and_private_hosts_are_refused() {
         assert!(!is_sent("https://api.example", false, url).await, "{url}");
         assert!(is_sent("http://localhost:4010", false, url).await, "{url}");
         assert!(is_sent("https://api.example", true, url).await, "{url}");
+    }
+}
+
+/// Returns the download of one artifact that the script serves.
+fn artifact(script: &Arc<Script>) -> ArtifactDownload {
+    let artifact =
+        r#"{"id": "art_1", "url": "https://media.example/a", "content_type": "image/png"}"#;
+    let artifact: Artifact = serde_json::from_str(artifact).unwrap();
+    open_client(script).jobs().handle("job_1").download_artifact(&artifact)
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_says_what_the_server_announced() {
+    for (content_type, expected) in [(Some("image/webp"), "image/webp"), (None, "image/png")] {
+        let mut response = Step::Response(200, vec![], Bytes::from_static(BODY));
+        if let Some(content_type) = content_type {
+            response = response.header("content-type", content_type);
+        }
+        let mut stream = artifact(&Script::new([response])).stream();
+        assert_eq!((stream.length(), stream.range()), (None, None));
+        stream.ready().await.unwrap();
+        assert_eq!(stream.content_type(), Some(expected));
+        let length = BODY.len() as u64;
+        assert_eq!(stream.range(), Some(0..length));
+        assert_eq!(stream.next().await.unwrap().unwrap(), BODY);
+        assert_eq!(stream.range(), Some(length..length));
+        assert!(stream.next().await.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn writer_receives_the_content() {
+    let script = Script::new([image(200, BODY).truncated_after(5), rest(5)]);
+    let mut content = Vec::new();
+    let bytes = artifact(&script).to_writer(&mut content).await.unwrap();
+    assert_eq!((bytes, content.as_slice()), (BODY.len() as u64, BODY));
+
+    let script = Script::new([image(200, BODY)]);
+    let (mut writer, reader) = tokio::io::duplex(1);
+    drop(reader);
+    let error = artifact(&script).to_writer(&mut writer).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Download && !error.is_ambiguous(), "{error}");
+    assert_eq!(error.to_string(), "cannot write the downloaded content");
+}
+
+#[tokio::test(start_paused = true)]
+async fn existing_files_are_kept_unless_overwritten() {
+    use FileStatus::{Created, Renamed, Replaced, Skipped, Unchanged};
+    use IfExists::{Overwrite, Rename, Skip};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/fox.png");
+    let modified = || std::fs::metadata(&path).unwrap().modified().unwrap();
+    let mut first_modified = None;
+    for (body, if_exists, name, status) in [
+        (&b"one"[..], Rename, "fox.png", Created),
+        (b"one", Rename, "fox.png", Unchanged),
+        (b"one", Overwrite, "fox.png", Unchanged),
+        // The same length does not make the same content.
+        (b"two", Rename, "fox-1.png", Renamed),
+        (b"three", Rename, "fox-2.png", Renamed),
+        (b"two", Rename, "fox-1.png", Unchanged),
+        (b"two", Skip, "fox.png", Skipped),
+        (b"four", Overwrite, "fox.png", Replaced),
+    ] {
+        let script = Script::new([image(200, body)]);
+        let file = artifact(&script).if_exists(if_exists).to_file(&path).await.unwrap();
+        assert_eq!((file.path, file.status), (path.with_file_name(name), status));
+        assert_eq!(script.requests().len(), usize::from(status != Skipped));
+        if status != Replaced {
+            assert_eq!(std::fs::read(&path).unwrap(), b"one");
+            assert_eq!(modified(), *first_modified.get_or_insert_with(modified));
+        }
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"four");
+    assert_eq!(files_in(path.parent().unwrap()), ["fox-1.png", "fox-2.png", "fox.png"]);
+}
+
+/// Downloads two artifacts of which the second has no URL, and returns the events.
+async fn events_of(script: &Arc<Script>, folder: &Path) -> Vec<DownloadProgress> {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&events);
+    let job = open_client(script).jobs().handle("job_1");
+    let download = job.download(folder).concurrency(1);
+    let download = download.on_progress(move |event| recorded.lock().unwrap().push(event));
+    drop(download.await);
+    Arc::into_inner(events).unwrap().into_inner().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_reported_as_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifacts = r#"{"id": "art_1", "url": "https://media.example/1"}, {"id": "art_2"}"#;
+    let script = Script::new([job_result(artifacts), image(200, BODY).truncated_after(5), rest(5)]);
+    let events = events_of(&script, folder.path()).await;
+    assert!(events.iter().all(|event| event.count == 2));
+    let of = |index: usize| {
+        let events = events.iter().filter(move |event| event.index == index);
+        events.map(|event| &event.event).collect::<Vec<_>>()
+    };
+    let total = Some(BODY.len() as u64);
+    let first = of(0);
+    assert_eq!(first.len(), 6, "{first:?}");
+    assert_eq!(*first[0], DownloadEvent::Started { bytes: 0, total });
+    assert_eq!(*first[1], DownloadEvent::Advanced { bytes: 5, total });
+    assert!(matches!(first[2], DownloadEvent::Retrying { .. }));
+    assert_eq!(*first[3], DownloadEvent::Advanced { bytes: 5, total });
+    assert_eq!(*first[4], DownloadEvent::Advanced { bytes: 16, total });
+    assert_eq!(*first[5], DownloadEvent::Finished { bytes: 16 });
+    assert!(
+        matches!(of(1).as_slice(), [DownloadEvent::Failed { reason }] if reason.contains("no URL"))
+    );
+    assert_eq!(events[0].artifact_id.as_ref().unwrap().as_str(), "art_1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn artifacts_are_downloaded_at_once_up_to_a_limit() {
+    let artifacts: Vec<_> = (0..6)
+        .map(|n| format!(r#"{{"id": "art_{n}", "url": "https://media.example/{n}"}}"#))
+        .collect();
+    for concurrency in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let steps = [job_result(&artifacts.join(",")), image(200, BODY)];
+        let script = Script::with_latency(steps, Duration::from_secs(1));
+        let job = open_client(&script).jobs().handle("job_1");
+        let download = job.download(folder.path()).concurrency(concurrency);
+        let files = download.await.unwrap();
+        let indexes: Vec<_> = files.iter().map(|file| file.index).collect();
+        assert_eq!(indexes, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(script.max_in_flight(), concurrency);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_are_named_by_templates_and_functions() {
+    let artifacts = r#"
+        {"id": "art_1", "url": "https://media.example/1", "content_type": "image/png"},
+        {"id": "art_2", "url": "https://media.example/2", "content_type": "image/png"}"#;
+    let steps = || [job_result(artifacts), image(200, b"one"), image(200, b"two")];
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new(steps());
+    let job = open_client(&script).jobs().handle("job_1");
+    let template: NameTemplate = "{slug}.{ext}".parse().unwrap();
+    let download = job.download(folder.path()).concurrency(1);
+    let files = download.name_template(template.prompt("A fox!")).await;
+    let paths: Vec<_> = files.unwrap().into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, ["a-fox.png", "a-fox-1.png"].map(|name| folder.path().join(name)));
+
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new(steps());
+    let job = open_client(&script).jobs().handle("job_1");
+    let download = job.download(folder.path()).concurrency(1);
+    let files = download.name_with(|name| format!("../{}.{}", name.number, name.extension));
+    files.await.unwrap();
+    assert_eq!(files_in(folder.path()), ["-1.png", "-2.png"]);
+}
+
+fn if_exists(overwrite: bool) -> IfExists {
+    if overwrite { IfExists::Overwrite } else { IfExists::Rename }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_partial_file_with_a_whole_etag_of_its_source_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = folder.path().join(".art_1.png.part");
+    let etag = folder.path().join(".art_1.png.etag");
+    let script =
+        Script::new([image_result(), image(200, BODY).truncated_after(5), json(403, "{}")]);
+    download(&script, folder.path()).await.unwrap_err();
+    let recorded = std::fs::read(&etag).unwrap();
+    std::fs::remove_file(&part).unwrap();
+
+    let other_source = [recorded.as_slice(), b"x"].concat();
+    let weak = [b"W/", recorded.as_slice()].concat();
+    let torn = (0..recorded.len()).map(|length| recorded[..length].to_vec());
+    for content in torn.chain([other_source, weak]) {
+        std::fs::write(&part, &BODY[..5]).unwrap();
+        std::fs::write(&etag, &content).unwrap();
+        let script = Script::new([image_result(), image(200, BODY)]);
+        download(&script, folder.path()).await.unwrap();
+        let range = script.requests()[1].header("range").map(str::to_owned);
+        assert_eq!(range, None, "{:?}", String::from_utf8_lossy(&content));
+        assert_eq!(files_in(folder.path()), ["art_1.png"]);
+    }
+}
+
+#[tokio::test]
+async fn artifacts_with_the_same_name_are_all_kept() {
+    let artifacts = r#"
+        {"id": "art_1", "url": "https://media.example/1"},
+        {"id": "art_1", "url": "https://media.example/2"},
+        {"id": "ART_1", "url": "https://media.example/3"}"#;
+    for overwrite in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        for is_repeated in [false, true] {
+            let script = Script::new([
+                job_result(artifacts),
+                image(200, b"one"),
+                image(200, b"two"),
+                image(200, b"three"),
+            ]);
+            let job = open_client(&script).jobs().handle("job_1");
+            let download = job.download(folder.path()).if_exists(if_exists(overwrite));
+            let files = download.concurrency(1).await.unwrap();
+            for (file, expected) in files.iter().zip([&b"one"[..], b"two", b"three"]) {
+                assert_eq!(std::fs::read(&file.path).unwrap(), expected);
+                let status = if is_repeated { FileStatus::Unchanged } else { FileStatus::Created };
+                assert_eq!(file.status, status);
+            }
+            assert_eq!(files_in(folder.path()).len(), 3);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn symbolic_link_in_place_of_the_target_is_not_followed() {
+    for overwrite in [false, true] {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let linked = outside.path().join("linked");
+        std::fs::write(&linked, "unchanged").unwrap();
+        std::os::unix::fs::symlink(&linked, folder.path().join("art_1.png")).unwrap();
+        let script = Script::new([image_result(), image(200, BODY)]);
+        let job = open_client(&script).jobs().handle("job_1");
+        let download = job.download(folder.path()).if_exists(if_exists(overwrite));
+        let file = download.await.unwrap().remove(0);
+        assert_eq!(std::fs::read(&file.path).unwrap(), BODY);
+        assert_eq!(std::fs::read(&linked).unwrap(), b"unchanged");
+        let count = if overwrite { 1 } else { 2 };
+        assert_eq!(files_in(folder.path()).len(), count);
     }
 }

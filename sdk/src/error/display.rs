@@ -274,15 +274,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_service_cannot_forge_a_line() {
-        let error = api(
-            400,
-            serde_json::json!({"code": "invalid_request", "message": "bad\nERROR all is lost\u{1b}[2J"}),
-        );
-        assert_eq!(error.to_string(), "bad ERROR all is lost [2J (400 invalid_request)");
-    }
-
-    #[test]
     fn a_page_of_a_proxy_is_named_by_its_title() {
         let message = |snippet: &str| {
             let error = Error::new(Kind::NoEnvelope {
@@ -308,6 +299,8 @@ mod tests {
 
     #[test]
     fn no_part_of_the_message_can_forge_a_line() {
+        let body = serde_json::json!({"code": "odd", "message": "bad\nERROR\u{1b}[2J"});
+        assert_eq!(api(400, body).to_string(), "bad ERROR [2J (400 odd)");
         let hostile = "x\nERROR\u{1b}[2J\u{202e}\u{2028}";
         let body = serde_json::json!({"code": hostile, "message": "m".repeat(1_000_000)});
         let ended = Error::new(Kind::JobEnded { status: hostile.into(), body: None });

@@ -258,7 +258,7 @@ impl<S: ClientSurface> Client<S> {
     /// Waits until every submit that was sent through the journal has its receipt, also those whose
     /// futures were dropped. For the end of a program.
     pub async fn drain(&self) {
-        self.core.pending_submits.wait().await;
+        self.core.pending_submits.closed().await;
     }
 }
 

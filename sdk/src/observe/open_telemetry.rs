@@ -120,7 +120,6 @@ fn attributes(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -133,9 +132,6 @@ mod tests {
     use crate::client::Client;
     use crate::surface::Open;
     use crate::transport::scripted::{Script, ScriptedTransport, Step, builder, busy, json};
-
-    /// The points of each metric by their attributes. A histogram's point is its count and its sum.
-    type Points = BTreeMap<(String, String), (f64, f64)>;
 
     struct Meters {
         provider: SdkMeterProvider,
@@ -155,44 +151,44 @@ mod tests {
             builder(ScriptedTransport(Arc::clone(script))).observer(metrics).build().unwrap()
         }
 
-        fn points(&self) -> Points {
+        /// Returns the points of all metrics, each with its attributes and its value.
+        fn points(&self) -> Vec<String> {
             self.exporter.reset();
             self.provider.force_flush().unwrap();
-            let mut points = Points::new();
+            let mut points = Vec::new();
             for metrics in self.exporter.get_finished_metrics().unwrap() {
                 for metric in metrics.scope_metrics().flat_map(ScopeMetrics::metrics) {
-                    let mut add = |attributes: &mut dyn Iterator<Item = &KeyValue>, point| {
+                    let mut add = |attributes: &mut dyn Iterator<Item = &KeyValue>,
+                                   value: String| {
                         let mut attributes: Vec<_> =
                             attributes.map(|it| format!("{}={}", it.key, it.value)).collect();
                         attributes.sort();
-                        points.insert((metric.name().to_owned(), attributes.join(" ")), point);
+                        points.push(format!("{} {}: {value}", metric.name(), attributes.join(" ")));
                     };
                     match metric.data() {
                         AggregatedMetrics::F64(MetricData::Histogram(histogram)) => {
                             for point in histogram.data_points() {
-                                add(&mut point.attributes(), (point.count() as f64, point.sum()));
+                                let value = format!("{} in {} s", point.count(), point.sum());
+                                add(&mut point.attributes(), value);
                             }
                         }
                         AggregatedMetrics::I64(MetricData::Sum(sum)) => {
                             for point in sum.data_points() {
-                                add(&mut point.attributes(), (point.value() as f64, 0.0));
+                                add(&mut point.attributes(), point.value().to_string());
                             }
                         }
                         AggregatedMetrics::U64(MetricData::Sum(sum)) => {
                             for point in sum.data_points() {
-                                add(&mut point.attributes(), (point.value() as f64, 0.0));
+                                add(&mut point.attributes(), point.value().to_string());
                             }
                         }
                         other => panic!("{other:?}"),
                     }
                 }
             }
+            points.sort();
             points
         }
-    }
-
-    fn point(metric: &str, attributes: &str, value: (f64, f64)) -> ((String, String), (f64, f64)) {
-        ((metric.to_owned(), attributes.to_owned()), value)
     }
 
     #[tokio::test(start_paused = true)]
@@ -205,23 +201,15 @@ mod tests {
         client.jobs().handle("job_1").get().await.unwrap();
         client.jobs().handle("job_2").get().await.unwrap_err();
 
-        let request = "http.client.request.duration";
-        let server = "server.address=api.example server.port=443";
-        let get = "http.request.method=GET";
-        let status = |status: u16| format!("{get} http.response.status_code={status} {server}");
-        let ok = format!("{} svc.operation=jobs_get", status(200));
-        let busy = format!("error.type=503 {} svc.operation=jobs_get", status(503));
-        let missing = format!("error.type=404 {} svc.operation=jobs_get", status(404));
-        let failed = "error.type=404 svc.operation=jobs_get";
-        let expected = Points::from([
-            point(request, &ok, (1.0, 0.0)),
-            point(request, &busy, (1.0, 0.0)),
-            point(request, &missing, (1.0, 0.0)),
-            point("svc.call.duration", "svc.operation=jobs_get", (1.0, 2.0)),
-            point("svc.call.duration", failed, (1.0, 0.0)),
-            point("svc.call.active", "svc.operation=jobs_get", (0.0, 0.0)),
-            point("svc.call.retries", "error.type=503 svc.operation=jobs_get", (1.0, 0.0)),
-        ]);
+        let expected = [
+            "http.client.request.duration error.type=404 http.request.method=GET http.response.status_code=404 server.address=api.example server.port=443 svc.operation=jobs_get: 1 in 0 s",
+            "http.client.request.duration error.type=503 http.request.method=GET http.response.status_code=503 server.address=api.example server.port=443 svc.operation=jobs_get: 1 in 0 s",
+            "http.client.request.duration http.request.method=GET http.response.status_code=200 server.address=api.example server.port=443 svc.operation=jobs_get: 1 in 0 s",
+            "svc.call.active svc.operation=jobs_get: 0",
+            "svc.call.duration error.type=404 svc.operation=jobs_get: 1 in 0 s",
+            "svc.call.duration svc.operation=jobs_get: 1 in 2 s",
+            "svc.call.retries error.type=503 svc.operation=jobs_get: 1",
+        ];
         assert_eq!(meters.points(), expected);
     }
 
@@ -232,15 +220,12 @@ mod tests {
         let client = meters.client(&script);
         let call = tokio::spawn(client.jobs().handle("job_1").get().into_future());
         clock::sleep(Duration::from_secs(3)).await;
-        let active = point("svc.call.active", "svc.operation=jobs_get", (1.0, 0.0));
-        assert_eq!(meters.points(), Points::from([active]));
+        assert_eq!(meters.points(), ["svc.call.active svc.operation=jobs_get: 1"]);
 
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
         clock::sleep(Duration::from_secs(1)).await;
-        let active = point("svc.call.active", "svc.operation=jobs_get", (0.0, 0.0));
-        let canceled = "error.type=canceled svc.operation=jobs_get";
-        let ended = point("svc.call.duration", canceled, (1.0, 3.0));
-        assert_eq!(meters.points(), Points::from([active, ended]));
+        let ended = "svc.call.duration error.type=canceled svc.operation=jobs_get: 1 in 3 s";
+        assert_eq!(meters.points(), ["svc.call.active svc.operation=jobs_get: 0", ended]);
     }
 }

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::{DefaultGuard, Interest};
+use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
-use tracing_core::span::Current;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::dynamic_filter_fn;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 
 use super::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
 use crate::contract::Method;
@@ -85,34 +87,40 @@ impl Observer for LoggedCalls {
     }
 }
 
-/// A subscriber that records everything.
+type Fields = BTreeMap<&'static str, String>;
+
+/// A layer that records everything.
 #[derive(Clone, Default)]
 struct SpanRecorder {
     log: LoggedCalls,
-    spans: Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>,
-    metadata: Arc<Mutex<Vec<&'static Metadata<'static>>>>,
-    entered: Arc<Mutex<Vec<Id>>>,
+    spans: Arc<Mutex<Vec<(Id, Fields)>>>,
 }
 
 impl SpanRecorder {
     /// Records what this thread traces, until the guard is dropped.
     fn install() -> (Self, DefaultGuard) {
+        // Without a subscriber of all other threads, a call on one of them could cache, for the whole
+        // process, that no subscriber is interested in a span or event.
         static ONCE: Once = Once::new();
-        ONCE.call_once(|| tracing::subscriber::set_global_default(Disabled).unwrap());
+        ONCE.call_once(|| {
+            let disabled = tracing_subscriber::registry().with(dynamic_filter_fn(|_, _| false));
+            tracing::subscriber::set_global_default(disabled).unwrap();
+        });
         let recorder = Self::default();
-        let guard = tracing::subscriber::set_default(recorder.clone());
-        (recorder, guard)
+        let subscriber = tracing_subscriber::registry().with(recorder.clone());
+        (recorder, tracing::subscriber::set_default(subscriber))
     }
 
-    fn span(&self, name: &str) -> BTreeMap<&'static str, String> {
+    fn span(&self, name: &str) -> Fields {
         let spans = self.spans.lock().unwrap();
-        spans.iter().find(|span| span["name"] == name).unwrap().clone()
+        let (_, span) = spans.iter().find(|(_, span)| span["name"] == name).unwrap();
+        span.clone()
     }
 }
 
-struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
+struct FieldVisitor<'a>(&'a mut Fields);
 
-impl Visit for Fields<'_> {
+impl Visit for FieldVisitor<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.insert(field.name(), format!("{value:?}"));
     }
@@ -122,75 +130,28 @@ impl Visit for Fields<'_> {
     }
 }
 
-impl Subscriber for SpanRecorder {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+impl<S: Subscriber> Layer<S> for SpanRecorder {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         metadata.target().starts_with("svc_sdk")
     }
 
-    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
         let mut span = BTreeMap::from([("name", attributes.metadata().name().to_owned())]);
-        attributes.record(&mut Fields(&mut span));
-        self.metadata.lock().unwrap().push(attributes.metadata());
+        attributes.record(&mut FieldVisitor(&mut span));
+        self.spans.lock().unwrap().push((id.clone(), span));
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
         let mut spans = self.spans.lock().unwrap();
-        spans.push(span);
-        Id::from_u64(spans.len() as u64)
+        let (_, span) = spans.iter_mut().find(|(known, _)| known == id).unwrap();
+        values.record(&mut FieldVisitor(span));
     }
 
-    fn record(&self, id: &Id, values: &Record<'_>) {
-        let index = usize::try_from(id.into_u64()).unwrap() - 1;
-        values.record(&mut Fields(&mut self.spans.lock().unwrap()[index]));
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut fields = BTreeMap::new();
-        event.record(&mut Fields(&mut fields));
-        let target = event.metadata().target();
-        self.log.push(format!("{target} {fields:?}"));
+        event.record(&mut FieldVisitor(&mut fields));
+        self.log.push(format!("{} {fields:?}", event.metadata().target()));
     }
-
-    fn enter(&self, id: &Id) {
-        self.entered.lock().unwrap().push(id.clone());
-    }
-
-    fn exit(&self, _: &Id) {
-        self.entered.lock().unwrap().pop();
-    }
-
-    fn current_span(&self) -> Current {
-        let Some(id) = self.entered.lock().unwrap().last().cloned() else { return Current::none() };
-        let index = usize::try_from(id.into_u64()).unwrap() - 1;
-        Current::new(id, self.metadata.lock().unwrap()[index])
-    }
-}
-
-/// The subscriber of all other threads. It records nothing, but without it a call on another thread
-/// could cache, for the whole process, that no subscriber is interested in a span or event.
-struct Disabled;
-
-impl Subscriber for Disabled {
-    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
-        Interest::sometimes()
-    }
-
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        false
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, _: &Event<'_>) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
 }
 
 #[tokio::test(start_paused = true)]

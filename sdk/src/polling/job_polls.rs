@@ -25,7 +25,7 @@ use crate::call::rate_limit::RateLimiter;
 use crate::call::task::{self, Task};
 use crate::call::{Call, Core};
 use crate::contract::limits::PAGE_LIMIT_RANGE;
-use crate::contract::{JobStatus, Operation};
+use crate::contract::{JobStatus, Operation, RateLimitBucket};
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::handle::JobHandle;
@@ -121,7 +121,7 @@ impl JobPolls {
         }
         let slot = match state.prefers_list(now, limiter) {
             true => None,
-            false => limiter.reserve_poll_within(now, MAX_QUEUE_TIME),
+            false => limiter.bucket(RateLimitBucket::Read).reserve_poll_within(now, MAX_QUEUE_TIME),
         };
         let may_list = state.alone_until.is_none_or(|until| now >= until);
         if slot.is_some() || !may_list {
@@ -270,7 +270,8 @@ impl JobPollsState {
     fn prefers_list(&self, now: Instant, limiter: &RateLimiter) -> bool {
         self.list_until.is_some_and(|until| now < until)
             || !self.listed.is_empty()
-            || self.alone.len() >= MAX_POLLS_BEFORE_REPORT && !limiter.has_read_window()
+            || self.alone.len() >= MAX_POLLS_BEFORE_REPORT
+                && !limiter.bucket(RateLimitBucket::Read).has_window()
     }
 }
 

@@ -50,12 +50,6 @@ impl Script {
         self.recorder.requests()
     }
 
-    /// Returns the times of the requests in milliseconds since the script was created.
-    pub(crate) fn request_times(&self) -> Vec<u128> {
-        let requests = self.requests();
-        requests.iter().map(|sent| sent.at.as_millis()).collect()
-    }
-
     /// Returns the maximum number of requests that were in flight at the same time.
     pub(crate) fn max_in_flight(&self) -> usize {
         self.in_flight.lock().unwrap().max

@@ -3,9 +3,12 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use super::window::{Report, Window};
+use super::RateLimit;
+use super::window::Window;
 use crate::call::clock::Instant;
 
+/// The round trip up to which a report is read even if its window may have ended meanwhile.
+const SHORT_ROUND_TRIP: Duration = Duration::from_secs(2);
 /// The pause before another attempt while responses are under way.
 pub(super) const RECHECK_DELAY: Duration = Duration::from_millis(50);
 /// The requests of the read bucket that polls leave to other reads; half of a small bucket.
@@ -21,7 +24,7 @@ const SHARED_MARGIN: u32 = 20;
 
 /// The requests of a key that are counted together.
 #[derive(Debug, Default)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     window: Option<Window>,
     /// The use of the last window of which something was reported.
     previous: Usage,
@@ -42,7 +45,7 @@ struct Usage {
 
 impl Bucket {
     /// Takes a place for a request, or returns when to try again.
-    pub(super) fn acquire(&mut self, now: Instant) -> Result<(), Instant> {
+    pub(crate) fn acquire(&mut self, now: Instant) -> Result<(), Instant> {
         if let Some(closed_until) = self.closed_until.filter(|until| now < *until) {
             return Err(closed_until);
         }
@@ -56,12 +59,14 @@ impl Bucket {
             }
             // Requests under way may or may not be counted in what remains; their responses will
             // tell.
+            let is_fresh =
+                window.reported_at.is_some_and(|reported_at| now <= reported_at + FRESH_REPORT);
             let is_probe_due = self.last_acquired.is_none_or(|last| now >= last + PROBE_INTERVAL);
             let allowed = match share {
                 None => spare,
                 Some(_) if is_probe_due => spare,
                 // Half of it, as the others cannot see yet what is under way.
-                Some(share) if window.is_fresh(now) => scale(spare / 2, share),
+                Some(share) if is_fresh => scale(spare / 2, share),
                 Some(_) => 1,
             };
             if self.in_flight >= allowed {
@@ -73,22 +78,24 @@ impl Bucket {
         Ok(())
     }
 
-    /// Begins with a window that another process has seen.
-    pub(super) fn resume(&mut self, report: &Report, now: Instant) {
-        self.longest_reset = report.limit.reset_after;
-        let mut window = Window::from_report(report, now);
+    /// Begins with what an earlier process knew of the window.
+    pub(crate) fn resume(&mut self, limit: RateLimit, now: Instant) {
+        self.longest_reset = limit.reset_after;
+        let mut window = Window::from_report(limit, now, now);
         // The request that was reported was one of this program.
-        window.count_reported();
+        window.own = 1;
         self.window = Some(window);
     }
 
-    /// Gives back the place of a request that was not counted.
-    pub(super) fn release(&mut self) {
+    /// Gives back the place of a request that was not counted: it was not sent, or the service did not
+    /// accept the key.
+    pub(crate) fn release(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// Gives back the place of a request of which no response tells whether it was counted.
-    pub(super) fn release_unreported(&mut self, now: Instant) {
+    /// Gives back the place of a request that may have been sent, and of which no response tells whether
+    /// it was counted.
+    pub(crate) fn release_unreported(&mut self, now: Instant) {
         self.release();
         self.begin_next_window(now);
         if let Some(window) = &mut self.window {
@@ -96,30 +103,42 @@ impl Bucket {
         }
     }
 
-    /// Gives back the place of a request whose response reports the window.
-    pub(super) fn release_reported(
+    /// Gives back the place of a request whose response came `now`, and learns from what it reports.
+    /// `retry_after` is how long the service asked to wait, if the response was a 429.
+    ///
+    /// A response without a report, such as a gateway's, does not say that the request was not counted.
+    pub(crate) fn release_answered(
         &mut self,
+        sent_at: Instant,
         now: Instant,
-        report: &Report,
+        limit: Option<RateLimit>,
         retry_after: Option<Duration>,
     ) {
+        if let Some(retry_after) = retry_after {
+            self.closed_until = self.closed_until.max(Some(now + retry_after));
+        }
+        let round_trip = now.saturating_duration_since(sent_at);
+        // A report that comes too late does not say which window it means.
+        let is_in_time = |limit: &RateLimit| round_trip <= limit.reset_after.max(SHORT_ROUND_TRIP);
+        let Some(limit) = limit.filter(is_in_time) else { return self.release_unreported(now) };
         self.release();
         self.begin_next_window(now);
-        self.longest_reset = self.longest_reset.max(report.limit.reset_after);
+        self.longest_reset = self.longest_reset.max(limit.reset_after);
+        let report = Window::from_report(limit, sent_at, now);
         // A 429 that contradicts the known window need not come from what counts the requests.
-        let may_replace = retry_after.is_none() && report.is_current;
+        let may_replace = retry_after.is_none() && round_trip <= limit.reset_after;
         let end = self.window.map(|window| report.compare_end(&window));
         match (end, &mut self.window) {
-            (Some(Ordering::Equal), Some(window)) => window.merge(report, now),
+            (Some(Ordering::Equal), Some(window)) => window.merge(&report),
             (Some(Ordering::Less), _) if !may_replace => return,
             _ => {
                 self.note_usage();
-                self.window = Some(Window::from_report(report, now));
+                self.window = Some(report);
             }
         }
         let Some(window) = &mut self.window else { return };
         match retry_after {
-            None => window.count_reported(),
+            None => window.own = window.own.saturating_add(1),
             Some(retry_after) => window.end_at(now + retry_after),
         }
         if self.previous.others > 0 {
@@ -127,30 +146,30 @@ impl Bucket {
         }
     }
 
-    /// Closes the bucket after a 429.
-    pub(super) fn close_until(&mut self, until: Instant) {
-        self.closed_until = self.closed_until.max(Some(until));
-    }
-
-    /// Returns the time that the next poll would reserve.
-    pub(super) fn next_poll(&self, now: Instant) -> Instant {
-        self.next_poll.map_or(now, |next| next.max(now))
-    }
-
-    pub(super) fn has_window(&self) -> bool {
+    /// Returns whether a response has reported a window.
+    pub(crate) fn has_window(&self) -> bool {
         self.window.is_some()
     }
 
     /// Brings the window forward by time that the clock did not count.
-    pub(super) fn shift_back(&mut self, span: Duration) {
+    pub(crate) fn shift_back(&mut self, span: Duration) {
         self.window = self.window.and_then(|window| window.shift_back(span));
         self.closed_until = self.closed_until.and_then(|until| until.checked_sub(span));
         self.next_poll = self.next_poll.and_then(|next| next.checked_sub(span));
     }
 
+    /// Reserves the time of the next poll, if it is at most `delay` away.
+    pub(crate) fn reserve_poll_within(&mut self, now: Instant, delay: Duration) -> Option<Instant> {
+        let is_soon = self.next_poll.is_none_or(|next| next <= now + delay);
+        is_soon.then(|| self.reserve_poll(now))
+    }
+
     /// Reserves the time of the next poll.
-    pub(super) fn reserve_poll(&mut self, now: Instant) -> Instant {
-        let slot = self.next_poll(now);
+    ///
+    /// The polls of all waiters follow each other at the rate at which what remains of the window lasts to
+    /// its end, and after it at the rate that the next windows allow.
+    pub(crate) fn reserve_poll(&mut self, now: Instant) -> Instant {
+        let slot = self.next_poll.map_or(now, |next| next.max(now));
         let spacing = match &self.window {
             Some(window) if slot < window.latest_end => {
                 let reserved = self.in_flight.saturating_add(reserved_reads(window.limit));
@@ -190,14 +209,6 @@ impl Bucket {
         let own = self.previous.own.saturating_add(window.own);
         let others = self.previous.others.saturating_add(window.others());
         (others > 0).then(|| f64::from(own) / (f64::from(own) + f64::from(others)))
-    }
-}
-
-impl Window {
-    /// Returns whether the last report shows what other clients left.
-    fn is_fresh(&self, now: Instant) -> bool {
-        let reported_at = self.reported_at;
-        reported_at.is_some_and(|at| now.saturating_duration_since(at) <= FRESH_REPORT)
     }
 }
 

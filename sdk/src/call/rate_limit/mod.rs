@@ -13,7 +13,6 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName};
 
 use self::bucket::Bucket;
-use self::window::Report;
 use super::clock::Instant;
 use crate::contract::RateLimitBucket;
 use crate::lock::lock;
@@ -58,23 +57,6 @@ impl RateLimit {
     }
 }
 
-/// The outcome of a request that had a place in a bucket.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Attempt<'a> {
-    /// The request was not counted: it was not sent, or the service did not accept the key.
-    NotCounted,
-    /// The request may have been sent, and there was no response.
-    Unanswered,
-    /// There was a response.
-    Answered {
-        /// When the request was sent. The service counted it between then and now.
-        sent_at: Instant,
-        headers: &'a HeaderMap,
-        /// How long the service asked to wait, if the response was a 429.
-        retry_after: Option<Duration>,
-    },
-}
-
 /// The read and the write bucket of a key, shared by the clones of a client.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimiter {
@@ -85,58 +67,17 @@ pub(crate) struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// Begins with what an earlier process knew of the bucket of writes.
-    pub(crate) fn resume_writes(&self, limit: RateLimit, now: Instant) {
-        if let Some(report) = Report::new(limit, now, now) {
-            self.bucket(RateLimitBucket::Write).resume(&report, now);
-        }
-    }
-
-    /// Takes a place for a request, or returns when to try again.
-    pub(crate) fn acquire(&self, bucket: RateLimitBucket, now: Instant) -> Result<(), Instant> {
-        self.bucket(bucket).acquire(now)
-    }
-
-    /// Gives the place back, and learns from the response's headers if one came.
-    ///
-    /// A request whose response does not report the window, such as a gateway's, may have been
-    /// counted if it may have been sent.
-    pub(crate) fn release(&self, bucket: RateLimitBucket, now: Instant, attempt: Attempt<'_>) {
-        let mut bucket = self.bucket(bucket);
-        match attempt {
-            Attempt::NotCounted => bucket.release(),
-            Attempt::Unanswered => bucket.release_unreported(now),
-            Attempt::Answered { sent_at, headers, retry_after } => {
-                let limit = RateLimit::from_headers(headers);
-                let report = limit.and_then(|limit| Report::new(limit, sent_at, now));
-                match report {
-                    Some(report) => bucket.release_reported(now, &report, retry_after),
-                    None => bucket.release_unreported(now),
-                }
-                if let Some(retry_after) = retry_after {
-                    bucket.close_until(now + retry_after);
-                }
-            }
-        }
+    /// Locks a bucket. What it returns must be dropped before anything is awaited.
+    pub(crate) fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {
+        lock(match bucket {
+            RateLimitBucket::Write => &self.write,
+            RateLimitBucket::Read => &self.read,
+        })
     }
 
     /// Reserves the time of the next poll.
-    ///
-    /// The polls of all waiters follow each other at the rate at which what remains of the read
-    /// bucket lasts to the end of the window, and after it at the rate that the next windows allow.
     pub(crate) fn reserve_poll(&self, now: Instant) -> Instant {
         self.bucket(RateLimitBucket::Read).reserve_poll(now)
-    }
-
-    /// Reserves the time of the next poll, if it is at most `delay` away.
-    pub(crate) fn reserve_poll_within(&self, now: Instant, delay: Duration) -> Option<Instant> {
-        let mut bucket = self.bucket(RateLimitBucket::Read);
-        (bucket.next_poll(now) <= now + delay).then(|| bucket.reserve_poll(now))
-    }
-
-    /// Returns whether a response has reported the window of reads.
-    pub(crate) fn has_read_window(&self) -> bool {
-        self.bucket(RateLimitBucket::Read).has_window()
     }
 
     /// Brings all windows forward by the time that the computer slept, which the clock did not count,
@@ -151,13 +92,6 @@ impl RateLimiter {
         for bucket in [RateLimitBucket::Read, RateLimitBucket::Write] {
             self.bucket(bucket).shift_back(span);
         }
-    }
-
-    fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {
-        lock(match bucket {
-            RateLimitBucket::Write => &self.write,
-            _ => &self.read,
-        })
     }
 }
 

@@ -1,334 +1,113 @@
-use super::bucket::RECHECK_DELAY;
+//! Scripts of what happens to a bucket, in `windows.txt`.
+//!
+//! Times are seconds since the bucket began, and a report is `limit/remaining/seconds to the reset`.
+//! `send T` takes the place of a request, and `answer SENT T REPORT`, `lose T` (without a response) and
+//! `drop` (not counted, `drop all` for all that were taken) give one back. `trip T REPORT` is a request that
+//! is answered at once, `refuse REPORT SECONDS` one that gets a 429. `acquire T` is `ok` or when to try again,
+//! `places T` is how many requests may be sent at once (at most 200), `poll` the time of
+//! the next poll, `resume T REPORT` begins with what an earlier process knew, and `new` begins again. `A..B`
+//! is any number of the range.
+
+use std::cell::RefCell;
+
+use futures_util::FutureExt;
+use svc_test_script::{Steps, Variables, run_script, scripts_of};
+
 use super::*;
 use crate::call::clock;
 
-const BUCKET: RateLimitBucket = RateLimitBucket::Write;
-
-/// What the headers of a response say: the limit, what remains of it, and the seconds to the reset.
-type Reported = (u32, u32, u32);
-
-/// The limiter of a key, at times in seconds since it began.
 struct Key {
-    limiter: RateLimiter,
+    bucket: RefCell<Bucket>,
     began: Instant,
 }
 
 impl Key {
-    fn new() -> Self {
-        Self { limiter: RateLimiter::default(), began: clock::now() }
+    fn at(&self, seconds: &str) -> Instant {
+        self.began + Duration::from_secs_f64(seconds.parse().unwrap())
     }
 
-    /// Creates the limiter after round trips at the beginning, each with what its response reported.
-    fn after(reported: impl IntoIterator<Item = Reported>) -> Self {
-        let key = Self::new();
-        for reported in reported {
-            key.round_trip(0.0, reported);
+    fn since(&self, moment: Instant) -> String {
+        (moment - self.began).as_secs_f64().to_string()
+    }
+
+    fn acquire(&self, seconds: &str) -> Result<(), Instant> {
+        self.bucket.borrow_mut().acquire(self.at(seconds))
+    }
+
+    fn answer(&self, sent: &str, seconds: &str, report: &str, retry_after: Option<Duration>) {
+        let (sent_at, now) = (self.at(sent), self.at(seconds));
+        self.bucket.borrow_mut().release_answered(sent_at, now, limit(report), retry_after);
+    }
+
+    /// Runs a step, and returns its result if it has one.
+    fn step(&self, words: &[&str]) -> Option<String> {
+        match *words {
+            ["new"] => *self.bucket.borrow_mut() = Bucket::default(),
+            ["send", seconds] => self.acquire(seconds).unwrap(),
+            ["answer", sent, seconds, report] => self.answer(sent, seconds, report, None),
+            ["trip", seconds, report] => {
+                self.acquire(seconds).unwrap();
+                self.answer(seconds, seconds, report, None);
+            }
+            ["refuse", report, retry_after] => {
+                self.acquire("0").unwrap();
+                self.answer("0", "0", report, Some(self.at(retry_after) - self.began));
+            }
+            ["lose", seconds] => self.bucket.borrow_mut().release_unreported(self.at(seconds)),
+            ["drop"] => self.bucket.borrow_mut().release(),
+            ["drop", "all"] => (0..50).for_each(|_| self.bucket.borrow_mut().release()),
+            ["resume", seconds, report] => {
+                self.bucket.borrow_mut().resume(limit(report).unwrap(), self.at(seconds));
+            }
+            ["acquire", seconds] => {
+                let next = self.acquire(seconds).err();
+                return Some(next.map_or_else(|| "ok".to_owned(), |next| self.since(next)));
+            }
+            ["places", seconds] => {
+                let places = (0..200).take_while(|_| self.acquire(seconds).is_ok()).count();
+                return Some(places.to_string());
+            }
+            ["poll"] => return Some(self.since(self.bucket.borrow_mut().reserve_poll(self.began))),
+            _ => panic!("no such step: {words:?}"),
         }
-        key
-    }
-
-    /// Creates the limiter after a read at the beginning.
-    fn after_read(reported: Reported) -> Self {
-        let (key, headers) = (Self::new(), headers(reported));
-        key.limiter.acquire(RateLimitBucket::Read, key.began).unwrap();
-        let attempt =
-            Attempt::Answered { sent_at: key.began, headers: &headers, retry_after: None };
-        key.limiter.release(RateLimitBucket::Read, key.began, attempt);
-        key
-    }
-
-    fn at(&self, seconds: f64) -> Instant {
-        self.began + Duration::from_secs_f64(seconds)
-    }
-
-    /// Takes a place, or returns when to try again.
-    fn acquire(&self, seconds: f64) -> Result<(), f64> {
-        let acquired = self.limiter.acquire(BUCKET, self.at(seconds));
-        acquired.map_err(|next| (next - self.began).as_secs_f64())
-    }
-
-    /// Takes the place of a request that is sent.
-    fn send(&self, seconds: f64) {
-        self.acquire(seconds).unwrap();
-    }
-
-    /// Returns how many requests may be under way at once.
-    fn places(&self, seconds: f64) -> usize {
-        (0..).take_while(|_| self.acquire(seconds).is_ok()).count()
-    }
-
-    fn release(&self, seconds: f64, attempt: Attempt<'_>) {
-        self.limiter.release(BUCKET, self.at(seconds), attempt);
-    }
-
-    fn answer(&self, sent_at: f64, seconds: f64, reported: Reported) {
-        let (sent_at, headers) = (self.at(sent_at), headers(reported));
-        self.release(seconds, Attempt::Answered { sent_at, headers: &headers, retry_after: None });
-    }
-
-    /// Sends a request that is refused by a 429, with headers or without.
-    fn refuse(&self, reported: Option<Reported>, retry_after: u64) {
-        self.send(0.0);
-        let headers = reported.map(headers).unwrap_or_default();
-        let retry_after = Some(Duration::from_secs(retry_after));
-        self.release(
-            0.0,
-            Attempt::Answered { sent_at: self.began, headers: &headers, retry_after },
-        );
-    }
-
-    fn round_trip(&self, seconds: f64, reported: Reported) {
-        self.send(seconds);
-        self.answer(seconds, seconds, reported);
-    }
-
-    /// Reserves the time of the next poll at the beginning.
-    fn reserve_poll(&self) -> f64 {
-        (self.limiter.reserve_poll(self.began) - self.began).as_secs_f64()
+        None
     }
 }
 
-fn headers((limit, remaining, reset): Reported) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert("ratelimit-limit", limit.into());
-    headers.insert("ratelimit-remaining", remaining.into());
-    headers.insert("ratelimit-reset", reset.into());
-    headers
+fn limit(report: &str) -> Option<RateLimit> {
+    let mut numbers = report.split('/').map(|number| number.parse().ok());
+    let mut next = || numbers.next().flatten();
+    Some(RateLimit::new(next()?, next()?, Duration::from_secs(next()?.into())))
 }
 
-#[test]
-fn a_window_that_an_earlier_process_used_up_is_waited_for() {
-    let key = Key::new();
-    let known = |remaining| RateLimit::new(120, remaining, Duration::from_secs(30));
-    key.limiter.resume_writes(known(0), key.began);
-    let next = key.acquire(0.0).unwrap_err();
-    assert!(next > 29.0, "{next} s");
-    key.send(next);
-    let key = Key::new();
-    key.limiter.resume_writes(known(3), key.began);
-    key.round_trip(0.0, (120, 2, 30));
-    assert_eq!(key.places(0.0), 2, "no other process is counted");
-}
-
-#[test]
-fn a_window_is_not_overdrawn_and_the_next_one_is_open() {
-    let key = Key::after([(120, 2, 30)]);
-    assert_eq!(key.places(0.0), 2);
-    assert_eq!(key.acquire(0.0), Err(RECHECK_DELAY.as_secs_f64()), "two requests are under way");
-    key.answer(0.0, 0.0, (120, 0, 30));
-    // The header may have been rounded down.
-    assert_eq!(key.acquire(0.0), Err(31.0));
-    let read = key.limiter.acquire(RateLimitBucket::Read, key.began);
-    assert_eq!(read, Ok(()), "the buckets are separate");
-    assert_eq!(key.acquire(31.0), Ok(()));
-}
-
-#[test]
-fn late_responses_do_not_raise_what_remains() {
-    let key = Key::new();
-    (0..5).for_each(|_| key.send(0.0));
-    for remaining in [1, 5, 4, 3, 2] {
-        key.answer(0.0, 0.0, (120, remaining, 30));
-    }
-    assert_eq!(key.places(0.0), 1);
-}
-
-#[test]
-fn a_request_without_a_response_counts_if_it_may_have_been_sent() {
-    for (attempt, next) in [(Attempt::NotCounted, Ok(())), (Attempt::Unanswered, Err(31.0))] {
-        let key = Key::after([(120, 1, 30)]);
-        key.send(0.0);
-        key.release(0.0, attempt);
-        assert_eq!(key.acquire(0.0), next);
+impl Steps for Key {
+    async fn run(&self, step: &str, _: &[String], _: &mut Variables) -> Option<String> {
+        let (action, expected) = step.split_once(" => ").unwrap_or((step, ""));
+        let result = self.step(&action.split(' ').collect::<Vec<_>>())?;
+        let is_met = match expected.split_once("..") {
+            Some((least, most)) => {
+                let [least, most] = [least, most].map(|bound| bound.parse::<f64>().unwrap());
+                result.parse().is_ok_and(|result: f64| (least..=most).contains(&result))
+            }
+            None => expected.is_empty() || result == expected,
+        };
+        (!is_met).then(|| format!("{step}: {result}"))
     }
 }
 
 #[test]
-fn a_new_window_replaces_the_old_one() {
-    let key = Key::after([(1, 0, 1)]);
-    key.round_trip(2.0, (120, 119, 60));
-    assert_eq!(key.places(2.0), 119);
-}
-
-#[test]
-fn a_window_begins_when_its_first_request_arrives() {
-    let key = Key::after([(2, 1, 60)]);
-    key.send(90.0);
-    key.answer(90.0, 90.5, (2, 0, 60));
-    for seconds in [90.5, 150.0] {
-        assert_eq!(key.acquire(seconds), Err(151.5));
-    }
-    assert_eq!(key.acquire(151.5), Ok(()));
-}
-
-#[test]
-fn a_window_may_have_begun_with_a_request_that_was_not_answered() {
-    let key = Key::after([(2, 1, 60)]);
-    key.send(90.0);
-    key.send(90.0);
-    key.release(100.0, Attempt::Unanswered);
-    key.release(120.0, Attempt::Unanswered);
-    assert_eq!(key.acquire(150.0), Err(160.0));
-    assert_eq!(key.acquire(160.0), Ok(()));
-}
-
-#[test]
-fn a_reply_that_comes_late_does_not_open_the_window_again() {
-    // Each reply was counted right after it was sent, a second after the window began.
-    for seconds in [3.0, 6.0, 21.0, 46.0, 59.0] {
-        let key = Key::new();
-        key.send(1.0);
-        key.round_trip(1.0, (120, 3, 59));
-        key.answer(1.0, seconds, (120, 117, 59));
-        assert!(key.places(seconds) <= 3, "after {seconds} s");
-        assert_eq!(key.acquire(61.0), Ok(()), "after {seconds} s");
+fn windows() {
+    for (title, script) in scripts_of(include_str!("windows.txt")) {
+        let key = Key { bucket: RefCell::default(), began: clock::now() };
+        let running = std::panic::AssertUnwindSafe(run_script(&key, Variables::new(), script));
+        running.catch_unwind().now_or_never().unwrap().expect(title);
     }
 }
 
 #[test]
-fn a_reply_from_the_window_before_does_not_close_the_new_one() {
-    let key = Key::new();
-    key.send(0.0);
-    key.round_trip(0.0, (120, 119, 60));
-    key.round_trip(62.0, (120, 119, 60));
-    key.answer(0.0, 62.0, (120, 0, 60));
-    // It may have been counted in either window.
-    assert_eq!(key.places(62.0), 118);
-}
-
-#[test]
-fn a_reply_from_the_end_of_the_window_before_does_not_close_the_new_one() {
-    let key = Key::after([(120, 119, 60)]);
-    key.send(60.0);
-    key.answer(60.0, 62.0, (120, 0, 1));
-    assert_eq!(key.places(62.0), 120);
-}
-
-#[test]
-fn a_report_of_a_later_end_is_one_of_another_window() {
-    // The known window ends at most 11 s after the first report.
-    for (reset, ends) in [(11, 11.0), (12, 14.0)] {
-        let key = Key::after([(120, 1, 10)]);
-        key.round_trip(1.0, (120, 0, reset));
-        assert_eq!(key.acquire(1.0), Err(ends), "{reset} s");
-    }
-}
-
-#[test]
-fn the_replies_of_a_window_narrow_down_its_end() {
-    let key = Key::new();
-    key.send(0.0);
-    key.answer(0.0, 8.0, (120, 9, 60));
-    key.round_trip(9.0, (120, 0, 51));
-    assert_eq!(key.acquire(9.0), Err(61.0));
-}
-
-#[test]
-fn requests_without_a_response_count_in_the_next_window_as_well() {
-    let key = Key::after([(3, 0, 60)]);
-    for _ in 0..3 {
-        key.send(61.0);
-        key.release(61.0, Attempt::Unanswered);
-    }
-    assert_eq!(key.acquire(61.0), Err(121.0));
-}
-
-#[test]
-fn what_others_use_leaves_a_share_and_a_margin() {
-    // Before the first report, others may have ended long ago. Then there are two requests for each of
-    // this client's: it has a third of the key.
-    let key = Key::after([100, 97, 94, 91, 88, 85, 82].map(|remaining| (120, remaining, 60)));
-    let places = key.places(0.0);
-    assert!((8..=15).contains(&places), "{places} places");
-    for _ in 0..places {
-        key.release(0.0, Attempt::NotCounted);
-    }
-    // A minute later it first looks what the others leave.
-    assert_eq!(key.places(61.0), 1);
-    key.answer(61.0, 61.0, (120, 117, 60));
-    let places = key.places(61.0);
-    assert!((5..=12).contains(&places), "{places} places");
-}
-
-#[test]
-fn what_others_used_before_the_first_report_of_a_shared_window_counts() {
-    let key = Key::after([(120, 119, 60), (120, 117, 60)]);
-    key.round_trip(61.0, (120, 60, 60));
-    assert_eq!(key.places(61.0), 1);
-}
-
-#[test]
-fn a_shared_window_is_not_used_up_to_its_last_request() {
-    let key = Key::after([119, 60, 5].map(|remaining| (120, remaining, 60)));
-    assert_eq!(key.acquire(0.0), Err(61.0));
-}
-
-#[test]
-fn a_probe_that_is_not_answered_does_not_block_a_shared_key() {
-    let key = Key::after([119, 110, 100].map(|remaining| (120, remaining, 60)));
-    for seconds in [61.0, 62.0, 63.0, 64.0, 65.0] {
-        assert_eq!(key.places(seconds), 1, "after {seconds} s");
-    }
-}
-
-#[test]
-fn a_client_that_is_alone_again_has_the_whole_limit() {
-    let key = Key::after([119, 100, 80].map(|remaining| (120, remaining, 60)));
-    for seconds in [61.0, 122.0] {
-        for remaining in [119, 118, 117] {
-            key.round_trip(seconds, (120, remaining, 60));
-        }
-    }
-    assert_eq!(key.places(122.0), 117);
-}
-
-#[test]
-fn polls_are_spread_over_what_remains_of_the_window() {
-    // The limit, what remains of it, and the times of the first polls in a window of 50 seconds.
-    for (limit, remaining, polls) in [
-        (4800, 120, [0.0, 0.5, 1.0, 1.5]),
-        // Half of a small limit is left to other reads, also in the next windows.
-        (30, 3, [0.0, 50.0, 54.0, 58.0]),
-    ] {
-        let key = Key::after_read((limit, remaining, 49));
-        assert_eq!([0; 4].map(|_| key.reserve_poll()), polls, "{remaining} of {limit}");
-    }
-}
-
-#[test]
-fn polls_after_the_window_follow_at_the_rate_of_the_next() {
-    let key = Key::after_read((4800, 3, 49));
-    assert_eq!([key.reserve_poll(), key.reserve_poll()], [0.0, 50.0]);
-    let last = (0..1000).map(|_| key.reserve_poll()).last().unwrap();
-    assert!(last < 65.0, "1,000 waiters on a limit of 4,800 wait {last} s");
-}
-
-#[test]
-fn a_429_closes_the_bucket_until_its_retry_after() {
-    for reported in [None, Some((120, 0, 9))] {
-        let key = Key::new();
-        key.refuse(reported, 9);
-        assert_eq!(key.acquire(0.0), Err(9.0));
-        // Without a window, no limit is known; else the client looks first what others leave.
-        let places = if reported.is_some() { 1 } else { 50 };
-        assert_eq!((0..50).filter(|_| key.acquire(9.0).is_ok()).count(), places);
-    }
-}
-
-#[test]
-fn a_429_of_a_gateway_does_not_open_a_window_that_is_spent() {
-    let key = Key::after([(120, 1, 50)]);
-    key.refuse(None, 3);
-    assert_eq!(key.acquire(0.0), Err(3.0));
-    assert_eq!(key.acquire(3.0), Err(51.0));
-}
-
-#[test]
-fn a_service_that_begins_a_shorter_window_is_believed() {
-    let key = Key::after([(120, 119, 60), (120, 7, 10)]);
-    assert_eq!(key.places(0.0), 7);
-    // A 429 with another window is an intermediary's.
-    let key = Key::after([(120, 119, 60)]);
-    key.refuse(Some((5, 0, 10)), 10);
-    assert_eq!(key.places(10.0), 119);
+fn the_buckets_are_separate() {
+    let (limiter, now) = (RateLimiter::default(), clock::now());
+    limiter.bucket(RateLimitBucket::Write).resume(limit("120/0/30").unwrap(), now);
+    assert!(limiter.bucket(RateLimitBucket::Write).acquire(now).is_err());
+    assert_eq!(limiter.bucket(RateLimitBucket::Read).acquire(now), Ok(()));
 }

@@ -1,4 +1,4 @@
-//! A window of a bucket, and what a response reports of it.
+//! The window of a bucket in which requests are counted, as responses report it.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -8,12 +8,10 @@ use crate::call::clock::Instant;
 
 /// How far `ratelimit-reset` may be off, as it is in whole seconds and may be rounded either way.
 const RESET_ROUNDING: Duration = Duration::from_secs(1);
-/// The round trip up to which a report is read even if its window may have ended meanwhile.
-const SHORT_ROUND_TRIP: Duration = Duration::from_secs(2);
 /// The duration of a window of which no report has come yet.
 const DEFAULT_WINDOW: Duration = Duration::from_secs(60);
 
-/// The window in which requests are counted now.
+/// What is known of a window, from one report or from several.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub(super) limit: u32,
@@ -24,7 +22,7 @@ pub(super) struct Window {
     /// The numbers, counted from 1, of the first and the last request of the window that were reported.
     reported: Option<(u32, u32)>,
     /// The window ends at or after this moment.
-    pub(super) earliest_end: Instant,
+    earliest_end: Instant,
     /// The window has ended at this moment. Before the first report, it is the end of a window that
     /// begins as soon as the first request is sent.
     pub(super) latest_end: Instant,
@@ -32,58 +30,51 @@ pub(super) struct Window {
     pub(super) reported_at: Option<Instant>,
 }
 
-/// The rate-limit window of a request, as its response reports it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
-    pub(super) limit: RateLimit,
-    pub(super) earliest_end: Instant,
-    pub(super) latest_end: Instant,
-    /// Whether the window cannot have ended before the response came.
-    pub(super) is_current: bool,
-}
-
-impl Report {
-    /// Returns what a response reports, or `None` if it came too late to say which window it means.
+impl Window {
+    /// Returns the window that a response reports.
     ///
     /// The service read its clock between the moments at which the request was sent and the response
     /// was received, so that the window ends within as long a span.
-    pub(super) fn new(limit: RateLimit, sent_at: Instant, received_at: Instant) -> Option<Self> {
-        let round_trip = received_at.saturating_duration_since(sent_at);
-        let is_current = round_trip <= limit.reset_after;
-        let earliest_reset = limit.reset_after.saturating_sub(RESET_ROUNDING);
-        (is_current || round_trip <= SHORT_ROUND_TRIP).then(|| Self {
+    pub(super) fn from_report(report: RateLimit, sent_at: Instant, received_at: Instant) -> Self {
+        let RateLimit { limit, remaining, reset_after } = report;
+        let used = limit.saturating_sub(remaining);
+        Self {
             limit,
-            earliest_end: sent_at + earliest_reset,
-            latest_end: received_at + limit.reset_after + RESET_ROUNDING,
-            is_current,
-        })
+            remaining,
+            own: 0,
+            reported: Some((used, used)),
+            earliest_end: sent_at + reset_after.saturating_sub(RESET_ROUNDING),
+            latest_end: received_at + reset_after + RESET_ROUNDING,
+            reported_at: Some(received_at),
+        }
     }
 
-    /// Compares the end of its window with that of the known one, which may be the same window.
-    pub(super) fn compare_end(&self, known: &Window) -> Ordering {
-        if self.earliest_end > known.latest_end {
+    /// Compares its end with that of another window, which may be the same one.
+    pub(super) fn compare_end(&self, other: &Self) -> Ordering {
+        if self.earliest_end > other.latest_end {
             Ordering::Greater
-        } else if self.latest_end >= known.earliest_end {
+        } else if self.latest_end >= other.earliest_end {
             Ordering::Equal
         } else {
             Ordering::Less
         }
     }
-}
 
-impl Window {
-    pub(super) fn from_report(report: &Report, now: Instant) -> Self {
-        let mut window = Self {
-            limit: report.limit.limit,
-            remaining: report.limit.remaining,
-            own: 0,
-            reported: None,
-            earliest_end: report.earliest_end,
-            latest_end: report.latest_end,
-            reported_at: None,
+    /// Takes in another report of the same window.
+    pub(super) fn merge(&mut self, report: &Self) {
+        let raised = report.limit.saturating_sub(self.limit);
+        self.limit = report.limit;
+        self.remaining = self.remaining.saturating_add(raised).min(report.remaining);
+        self.earliest_end = self.earliest_end.max(report.earliest_end);
+        // A window may begin as late as its first request arrives, so that only reports say by when
+        // it has ended.
+        let known = self.reported_at.map_or(report.latest_end, |_| self.latest_end);
+        self.latest_end = known.min(report.latest_end).max(self.earliest_end);
+        self.reported_at = report.reported_at;
+        self.reported = match (self.reported, report.reported) {
+            (Some(known), Some(new)) => Some((known.0.min(new.0), known.1.max(new.1))),
+            (known, new) => known.or(new),
         };
-        window.merge(report, now);
-        window
     }
 
     /// Returns the window that follows this one, of which nothing was reported yet.
@@ -92,41 +83,15 @@ impl Window {
     pub(super) fn next(&self, longest_reset: Duration, now: Instant) -> Self {
         let duration = longest_reset.saturating_sub(RESET_ROUNDING);
         let earliest_end = (self.earliest_end + duration).max(self.latest_end).max(now);
-        let latest_end = longest_end(now, longest_reset).max(earliest_end);
-        let remaining = self.limit.max(1);
         Self {
-            remaining,
+            limit: self.limit,
+            remaining: self.limit.max(1),
             own: 0,
             reported: None,
             earliest_end,
-            latest_end,
+            latest_end: longest_end(now, longest_reset).max(earliest_end),
             reported_at: None,
-            ..*self
         }
-    }
-
-    /// Takes in a report of the window.
-    pub(super) fn merge(&mut self, report: &Report, now: Instant) {
-        let RateLimit { limit, remaining, .. } = report.limit;
-        let raised = limit.saturating_sub(self.limit);
-        self.limit = limit;
-        self.remaining = self.remaining.saturating_add(raised).min(remaining);
-        self.earliest_end = self.earliest_end.max(report.earliest_end);
-        // A window may begin as late as its first request arrives, so that only reports say by when
-        // it has ended.
-        let known = self.reported_at.map(|_| self.latest_end);
-        self.latest_end = known
-            .map_or(report.latest_end, |end| end.min(report.latest_end))
-            .max(self.earliest_end);
-        self.reported_at = Some(now);
-        let used = limit.saturating_sub(remaining);
-        let (first, last) = self.reported.unwrap_or((used, used));
-        self.reported = Some((first.min(used), last.max(used)));
-    }
-
-    /// Counts a request of this client that the service counted.
-    pub(super) fn count_reported(&mut self) {
-        self.own = self.own.saturating_add(1);
     }
 
     /// Counts a request of this client of which nothing was reported.
