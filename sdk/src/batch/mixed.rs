@@ -158,10 +158,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
     ///
     /// Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<MixedItem<T>>> {
-        match poll_fn(|context| self.poll_item(context)).await {
-            Some(item) => Some(Ok(item)),
-            None => self.take_error().map(Err),
-        }
+        poll_fn(|context| self.poll_result(context)).await
     }
 
     /// Submits nothing more. What is in flight is waited for and returned.
@@ -217,6 +214,11 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
                 Poll::Ready(None) => {}
             }
         }
+    }
+
+    fn poll_result(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<MixedItem<T>>>> {
+        let item = ready!(self.poll_item(context)).map(Ok);
+        Poll::Ready(item.or_else(|| self.take_error().map(Err)))
     }
 
     pub(super) fn take_error(&mut self) -> Option<Error> {
@@ -349,11 +351,7 @@ impl<T: Send + 'static> Stream for MixedOutcomes<'_, T> {
     type Item = Result<MixedItem<T>>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let outcomes = self.get_mut();
-        Poll::Ready(match ready!(outcomes.poll_item(context)) {
-            Some(item) => Some(Ok(item)),
-            None => outcomes.take_error().map(Err),
-        })
+        self.get_mut().poll_result(context)
     }
 }
 

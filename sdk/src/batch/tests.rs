@@ -13,7 +13,7 @@ use super::batch_call::SendFuture;
 use super::{BatchCall, BatchItem, Outcomes};
 use crate::call::clock;
 use crate::handle::JobResource;
-use crate::journal::{BudgetTotals, Journal, JournalError, MemoryStore, Reuse, SpendLimit};
+use crate::journal::{BudgetTotals, Journal, JournalError, Reuse, SpendLimit};
 use crate::types::{Usd, VideoGenerate};
 use crate::{ApiKey, Call, Client, ClientBuilder, Error, ErrorKind, JobHandle, Open, Result};
 
@@ -27,8 +27,13 @@ fn builder(service: &Arc<BatchService>, journal: &Journal) -> ClientBuilder<Open
 }
 
 fn client(service: &Arc<BatchService>) -> Client<Open> {
-    let journal = Journal::with_store(MemoryStore::new());
-    builder(service, &journal).build().unwrap()
+    builder(service, &Journal::in_memory()).build().unwrap()
+}
+
+fn start(capacity: usize) -> (Arc<BatchService>, Client<Open>) {
+    let service = BatchService::new(capacity);
+    let client = client(&service);
+    (service, client)
 }
 
 fn limited(service: &Arc<BatchService>, journal: &Journal, limit: &str) -> Client<Open> {
@@ -71,6 +76,13 @@ async fn all(mut outcomes: Outcomes<'_, JobResource<Open>>) -> (BatchItems, Opti
     (items, None)
 }
 
+/// Returns the items of a batch that nothing ended.
+async fn ended(outcomes: Outcomes<'_, JobResource<Open>>) -> BatchItems {
+    let (items, error) = all(outcomes).await;
+    assert!(error.is_none(), "{error:?}");
+    items
+}
+
 fn ids(items: &BatchItems) -> BTreeSet<usize> {
     let ids = items.iter().map(|item| item.submission_id.as_ref().unwrap());
     ids.map(|id| id.parse().unwrap()).collect()
@@ -82,8 +94,7 @@ fn completed(items: &BatchItems) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn calls_are_taken_when_there_is_room_for_them() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let (service, client) = start(1000);
     let taken = AtomicUsize::new(0);
     let calls = (0..100).map(|number| {
         taken.fetch_add(1, Ordering::SeqCst);
@@ -104,11 +115,8 @@ async fn calls_are_taken_when_there_is_room_for_them() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_with_too_many_jobs_slows_a_batch_down_and_fails_no_item() {
-    let service = BatchService::new(5);
-    let client = client(&service);
-    let (items, error) =
-        all(client.batch(calls(&client, &["fox"; 60])).concurrency(50).run()).await;
-    assert!(error.is_none());
+    let (service, client) = start(5);
+    let items = ended(client.batch(calls(&client, &["fox"; 60])).concurrency(50).run()).await;
     assert_eq!((items.len(), completed(&items)), (60, 60));
     let state = service.state();
     assert_eq!((state.jobs.len(), state.most_running), (60, 5));
@@ -118,8 +126,7 @@ async fn a_service_with_too_many_jobs_slows_a_batch_down_and_fails_no_item() {
 
 #[tokio::test(start_paused = true)]
 async fn places_that_others_leave_are_taken() {
-    let service = BatchService::new(0);
-    let client = client(&service);
+    let (service, client) = start(0);
     let mut outcomes = client.batch(calls(&client, &["fox"; 3])).run();
     let ended = clock::before(clock::after(Duration::from_secs(600)), outcomes.next()).await;
     assert!(ended.is_none() && outcomes.is_slowed());
@@ -131,48 +138,10 @@ async fn places_that_others_leave_are_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_goes_on_where_an_earlier_process_ended() {
-    let service = BatchService::new(1000);
-    let store = MemoryStore::new();
-    let next = store.handle();
-    let prompts = ["fox"; 20];
-    let first = {
-        let client = builder(&service, &Journal::with_store(store)).build().unwrap();
-        let mut outcomes = client.batch(calls(&client, &prompts)).concurrency(4).run();
-        let mut items = Vec::new();
-        for _ in 0..6 {
-            items.push(outcomes.next().await.unwrap().unwrap());
-        }
-        drop(outcomes);
-        client.drain().await;
-        ids(&items)
-    };
-    let client = builder(&service, &Journal::with_store(next)).build().unwrap();
-    let mut outcomes = client.batch(calls(&client, &prompts)).run();
-    let mut items = Vec::new();
-    while let Some(item) = outcomes.next().await {
-        items.push(item.unwrap());
-    }
-    assert_eq!(outcomes.skipped(), 5, "the sixth was not acknowledged");
-    assert_eq!(completed(&items), 15);
-    let mut ended = ids(&items);
-    assert_eq!(ended.intersection(&first).count(), 1);
-    ended.extend(first);
-    assert_eq!(ended.len(), 20);
-    assert_eq!(service.state().jobs.len(), 20);
-
-    let polls = service.state().polls;
-    let (items, error) = all(client.batch(calls(&client, &prompts)).run()).await;
-    assert!(items.is_empty() && error.is_none());
-    assert_eq!(service.state().polls, polls, "finished items are not asked again");
-}
-
-#[tokio::test(start_paused = true)]
 async fn only_the_program_acknowledges_if_it_says_so() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let (service, client) = start(1000);
     let run = || client.batch(calls(&client, &["fox", "fox"])).manual_acknowledge().run();
-    let (items, _) = all(run()).await;
+    let items = ended(run()).await;
     items[0].acknowledge().await.unwrap();
     let mut again = run();
     let item = again.next().await.unwrap().unwrap();
@@ -183,27 +152,27 @@ async fn only_the_program_acknowledges_if_it_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn unsuccessful_items_are_submitted_again_on_request() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let (service, client) = start(1000);
     let prompts = ["fox", "fails"];
-    let (items, _) = all(client.batch(calls(&client, &prompts)).run()).await;
+    let items = ended(client.batch(calls(&client, &prompts)).run()).await;
     assert_eq!((items.len(), completed(&items)), (2, 1));
-    let (items, _) = all(client.batch(calls(&client, &prompts)).run()).await;
-    assert!(items.is_empty());
+    let polls = service.state().polls;
+    let mut outcomes = client.batch(calls(&client, &prompts)).run();
+    assert!(outcomes.next().await.is_none());
+    assert_eq!(outcomes.skipped(), 2);
+    assert_eq!(service.state().polls, polls, "finished items are not asked again");
     let again = calls(&client, &prompts).map(|call| call.reuse(Reuse::RetryUnsuccessful));
-    let (items, _) = all(client.batch(again).run()).await;
+    let items = ended(client.batch(again).run()).await;
     assert_eq!(ids(&items), BTreeSet::from([1]));
     assert_eq!(service.state().jobs.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_of_one_item_is_its_outcome() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let client = client(&BatchService::new(1000));
     call(&client, 1, "another body").await.unwrap();
-    let (items, error) =
-        all(client.batch(calls(&client, &["invalid", "fox", "fails", "fox"])).run()).await;
-    assert!(error.is_none());
+    let prompts = ["invalid", "fox", "fails", "fox"];
+    let items = ended(client.batch(calls(&client, &prompts)).run()).await;
     let error_of = |id: &str| {
         let item = items.iter().find(|item| item.submission_id.as_deref() == Some(id));
         item.unwrap().outcome.as_ref().err()
@@ -237,8 +206,7 @@ async fn what_would_happen_to_every_submit_ends_the_batch() {
         assert_eq!(taken.load(Ordering::SeqCst), 10 + failed);
 
         service.state().fails_after = None;
-        let (items, error) = all(client.batch(self::calls(&client, &prompts)).run()).await;
-        assert!(error.is_none());
+        let items = ended(client.batch(self::calls(&client, &prompts)).run()).await;
         assert_eq!(completed(&items), 40);
         assert_eq!(service.state().jobs.len(), 50);
     }
@@ -249,13 +217,12 @@ async fn a_busy_service_is_asked_until_it_accepts() {
     let service = BatchService::new(1000);
     service.state().fails_after = Some((5, 503, "database_busy"));
     let client = client(&service);
-    let batch = all(client.batch(calls(&client, &["fox"; 20])).concurrency(3).run());
+    let batch = ended(client.batch(calls(&client, &["fox"; 20])).concurrency(3).run());
     let recovery = async {
         clock::sleep(Duration::from_secs(1200)).await;
         service.state().fails_after = None;
     };
-    let ((items, error), ()) = tokio::join!(batch, recovery);
-    assert!(error.is_none());
+    let (items, ()) = tokio::join!(batch, recovery);
     assert_eq!(completed(&items), 20);
     let refused = service.state().refused[&503];
     assert!((20..1000).contains(&refused), "{refused}");
@@ -264,11 +231,10 @@ async fn a_busy_service_is_asked_until_it_accepts() {
 #[tokio::test(start_paused = true)]
 async fn a_refund_makes_room_within_the_spend_limit() {
     let service = BatchService::new(1000);
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let client = limited(&service, &journal, "0.45");
     let prompts = ["fails", "fox", "fox", "fox"];
-    let (items, error) = all(client.batch(calls(&client, &prompts)).run()).await;
-    assert!(error.is_none());
+    let items = ended(client.batch(calls(&client, &prompts)).run()).await;
     assert_eq!((items.len(), completed(&items)), (4, 2));
     let error = items[3].outcome.as_ref().unwrap_err();
     assert!(is_over_budget(error), "{error}");
@@ -279,27 +245,24 @@ async fn a_refund_makes_room_within_the_spend_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_stopped_returns_what_is_in_flight() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let (service, client) = start(1000);
     let prompts = ["fox"; 50];
     let mut outcomes = client.batch(calls(&client, &prompts)).concurrency(4).run();
     outcomes.next().await.unwrap().unwrap();
     let in_flight = outcomes.in_flight();
     outcomes.stop();
-    let (items, error) = all(outcomes).await;
-    assert!(error.is_none());
+    let items = ended(outcomes).await;
     assert_eq!((items.len(), service.state().jobs.len()), (in_flight, in_flight + 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_item_that_takes_too_long_is_waited_for_by_the_next_batch() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let (service, client) = start(1000);
     let batch = || client.batch(calls(&client, &["fox"]));
-    let (items, _) = all(batch().wait_timeout(Duration::from_secs(10)).run()).await;
+    let items = ended(batch().wait_timeout(Duration::from_secs(10)).run()).await;
     let outcome: &Result<_> = &items[0].outcome;
     assert!(outcome.as_ref().unwrap_err().is_wait_timeout());
-    let (items, _) = all(batch().run()).await;
+    let items = ended(batch().run()).await;
     assert_eq!((items.len(), completed(&items)), (1, 1));
     assert_eq!(service.state().jobs.len(), 1);
 }
@@ -313,8 +276,7 @@ async fn what_is_cheaper_goes_on_within_the_spend_limit() {
         body.duration = (number == 11).then_some(4);
         client.videos().generate(body).submission_id(number.to_string())
     });
-    let (items, error) = all(client.batch(calls).run()).await;
-    assert!(error.is_none());
+    let items = ended(client.batch(calls).run()).await;
     let over_budget = items.iter().filter(|item| item.outcome.as_ref().is_err_and(is_over_budget));
     assert_eq!((over_budget.count(), completed(&items)), (9, 3));
     assert_eq!(service.state().jobs[2].0, "11");
@@ -370,8 +332,7 @@ async fn a_spend_limit_without_room_ends_a_long_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_batch_submitted_is_waited_for_beyond_the_concurrency() {
-    let service = BatchService::new(1000);
-    let client = client(&service);
+    let (service, client) = start(1000);
     for number in 0..20 {
         call(&client, number, "fox").await.unwrap();
     }

@@ -156,7 +156,7 @@ impl Core {
         tracing::error!(target: "svc_sdk::journal", %error, "cannot write to the journal");
         let failure = JournalFailure {
             id: intent.id(),
-            submission_id: intent.submission_id(),
+            submission_id: intent.submission_id.as_deref(),
             idempotency_key: intent.key(),
             error,
         };
@@ -177,7 +177,7 @@ impl Core {
         let mut retries = 0;
         let mut ambiguous_error = None;
         let mut may_replace_key = true;
-        let first_at = intent.map_or_else(clock::wall, ActiveIntent::begun_at);
+        let first_at = intent.map_or_else(clock::wall, |intent| intent.begun_at);
         let retention = intent.map_or(KEY_RETENTION, ActiveIntent::key_retention);
         let error = loop {
             let mut attempt = ObservedAttempt::default();
@@ -302,7 +302,7 @@ impl Core {
         };
         let mut send_limit = None;
         if let Some(intent) = intent {
-            let is_outdated = request.has_outdated_key(intent.begun_at(), intent.key_retention());
+            let is_outdated = request.has_outdated_key(intent.begun_at, intent.key_retention());
             match Box::pin(intent.before_attempt(deadline, is_outdated)).await {
                 Ok(limit) => send_limit = limit,
                 Err(error) => return Some(Err(error)),

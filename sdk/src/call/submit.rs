@@ -126,7 +126,7 @@ impl<T: Send> JournaledSubmit<T> {
     ) -> Result<(T, RawResponse)> {
         let mut request = Request::clone(&self.request);
         request.idempotency_key = Some(intent.key().clone());
-        if intent.has_key_in_metadata() {
+        if intent.facts.has_key_in_metadata {
             let mut body = request.json_body();
             add_key(&mut body, intent.key());
             request.set_body(&body)?;

@@ -207,7 +207,7 @@ impl<R: Resource> Handle<R> {
     /// Returns the id that the application gave to the submission, if it is in a journal.
     #[must_use]
     pub fn submission_id(&self) -> Option<&str> {
-        self.intent()?.submission_id()
+        self.intent()?.submission_id.as_deref()
     }
 
     /// Returns the intent in the client's journal, or `None` if the handle was rebuilt from an id.
@@ -219,7 +219,7 @@ impl<R: Resource> Handle<R> {
     /// Returns whether the submission was in the journal before the call that returned this handle.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
-        self.intent().is_some_and(|intent| intent.is_resumed())
+        self.intent().is_some_and(|intent| intent.is_resumed)
     }
 
     /// Records in the journal that the application has what it needs of the outcome: the submission is

@@ -20,12 +20,13 @@ use crate::types::{IdempotencyKey, Usd};
 #[derive(Debug)]
 pub(crate) struct ActiveIntent {
     pub(super) mark: ActiveMark,
-    /// By the clock of this process, which counts its age from then on.
-    pub(super) begun_at: SystemTime,
-    pub(super) facts: Facts,
-    pub(super) submission_id: Option<String>,
+    /// When it was begun by the clock of this process, which is before its first attempt.
+    pub(crate) begun_at: SystemTime,
+    pub(crate) facts: Facts,
+    pub(crate) submission_id: Option<String>,
     pub(super) earlier: EarlierAttempts,
-    pub(super) is_resumed: bool,
+    /// Whether it was begun before the call that works on it.
+    pub(crate) is_resumed: bool,
     pub(super) state: Mutex<IntentProgress>,
 }
 
@@ -94,11 +95,6 @@ impl ActiveIntent {
         &self.mark.id
     }
 
-    /// Returns when it was begun by the clock of this process, which is before its first attempt.
-    pub(crate) fn begun_at(&self) -> SystemTime {
-        self.begun_at
-    }
-
     /// Returns how long the service is assumed to recognize its key.
     pub(crate) fn key_retention(&self) -> Duration {
         self.mark.journal.key_retention
@@ -106,15 +102,6 @@ impl ActiveIntent {
 
     pub(crate) fn key(&self) -> &IdempotencyKey {
         &self.facts.idempotency_key
-    }
-
-    /// Whether the body that is sent has the key in its metadata, as that of its first attempt.
-    pub(crate) fn has_key_in_metadata(&self) -> bool {
-        self.facts.has_key_in_metadata
-    }
-
-    pub(crate) fn submission_id(&self) -> Option<&str> {
-        self.submission_id.as_deref()
     }
 
     pub(crate) fn resource(&self) -> Option<(ResourceKind, String)> {
@@ -125,11 +112,6 @@ impl ActiveIntent {
     /// Returns what the service charged, as far as the receipt said so.
     pub(crate) fn charge(&self) -> Option<Usd> {
         lock(&self.state).accepted.as_ref()?.price_usd
-    }
-
-    /// Whether it was begun before the call that works on it.
-    pub(crate) fn is_resumed(&self) -> bool {
-        self.is_resumed
     }
 
     /// Whether it had ended and was acknowledged before the call that works on it.

@@ -21,26 +21,29 @@ const API_KEY: &str = "5e884898";
 
 /// What became of a request, as far as its journal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Happened {
-    Begun,
-    NothingRan,
-    SentAgain,
-    Unknown,
-    AcceptedWithoutId,
+enum Became {
+    /// Nothing was carried out, and it can be submitted anew.
+    Released,
+    /// Something was written by a newer version.
+    Unreadable,
     Accepted,
-    FoundLater,
-    AcceptedAfterRelease,
-    Ended(&'static str),
-    EndedAndAcknowledged(&'static str),
-    AcceptedAndAcknowledged,
-    BegunAndAcknowledged,
-    NothingRanAndAcknowledged,
-    EndedWithoutReceipt,
-    Released(ReleaseReason),
-    ReleasedWithoutRecord,
-    NoteOfNewerVersion,
-    RecordOfNewerVersion,
-    FactsOfNewerVersion,
+    /// It was accepted, and did not succeed.
+    Unsuccessful,
+    /// It is recorded as unsuccessful, and there is no receipt.
+    UnsuccessfulWithoutReceipt,
+    AcceptedWithoutId,
+    /// The last attempt proved that nothing ran.
+    NothingRan,
+    MayHaveRun,
+}
+
+/// The phase and the records of an intent, and what they say.
+#[derive(Debug)]
+struct History {
+    became: Became,
+    phase: Phase,
+    has_newer_facts: bool,
+    records: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +63,8 @@ enum Age {
 
 /// One intent of a submission.
 #[derive(Clone, Copy, Debug)]
-struct Case {
-    happened: Happened,
+struct Case<'h> {
+    history: &'h History,
     owner: Owner,
     /// Whether a task of this process works on it.
     is_active: bool,
@@ -92,84 +95,54 @@ enum Expected {
 }
 
 /// The table, first match.
-fn expected(cases: &[Case], now: Now) -> Expected {
-    use Happened::*;
+fn expected(cases: &[Case<'_>], now: Now) -> Expected {
+    use Became::*;
 
     let next = cases.len() + 1;
-    let mut generation = 0;
-    for (index, case) in cases.iter().enumerate() {
-        if now.reuse == Reuse::ContinueAbandoned {
-            let is_over = matches!(
-                case.happened,
-                Released(_)
-                    | ReleasedWithoutRecord
-                    | AcceptedAndAcknowledged
-                    | BegunAndAcknowledged
-                    | NothingRanAndAcknowledged
-                    | EndedAndAcknowledged(_)
-            );
-            let is_somebody_on_it = case.owner == Owner::Other || case.is_active;
-            if generation == 0 && !is_over && !is_somebody_on_it {
-                generation = index + 1;
-            }
-        } else if !matches!(case.happened, Released(_) | ReleasedWithoutRecord) {
-            generation = index + 1;
-        }
-    }
-    if generation == 0 {
-        return Expected::Begin(next);
-    }
-    let case = cases[generation - 1];
-    match case.happened {
-        RecordOfNewerVersion | FactsOfNewerVersion => {
-            return Expected::Undecided(generation, UndecidedReason::NewerVersion);
-        }
-        _ => {}
+    let mut numbered = (1..).zip(cases);
+    let found = match now.reuse {
+        Reuse::ContinueAbandoned => numbered.find(|(_, case)| {
+            let is_over =
+                case.history.became == Released || case.history.phase == Phase::Acknowledged;
+            !is_over && case.owner != Owner::Other && !case.is_active
+        }),
+        _ => numbered.filter(|(_, case)| case.history.became != Released).last(),
+    };
+    let Some((generation, case)) = found else { return Expected::Begin(next) };
+    let became = case.history.became;
+    if became == Unreadable {
+        return Expected::Undecided(generation, UndecidedReason::NewerVersion);
     }
     if !now.has_label && (now.origin != ORIGIN || now.api_key != API_KEY) {
         return Expected::AccountChanged(generation);
     }
-    let is_unsuccessful = match case.happened {
-        Ended(status) | EndedAndAcknowledged(status) => status != "completed",
-        happened => happened == EndedWithoutReceipt,
-    };
-    let may_replace = now.reuse == Reuse::ReplaceUnsuccessful && is_unsuccessful;
-    if now.body == OTHER_MEANING && !may_replace {
-        return Expected::Conflict(generation);
+    let is_unsuccessful = matches!(became, Unsuccessful | UnsuccessfulWithoutReceipt);
+    match now.reuse {
+        Reuse::ReplaceUnsuccessful if is_unsuccessful => return Expected::Begin(next),
+        _ if now.body == OTHER_MEANING => return Expected::Conflict(generation),
+        Reuse::RetryUnsuccessful if is_unsuccessful => return Expected::Begin(next),
+        _ => {}
     }
-    let may_retry = now.reuse == Reuse::RetryUnsuccessful || may_replace;
-    match case.happened {
-        Ended(status) | EndedAndAcknowledged(status) if may_retry && status != "completed" => {
-            return Expected::Begin(next);
-        }
-        EndedWithoutReceipt if may_retry => return Expected::Begin(next),
-        Ended(_) | EndedAndAcknowledged(_) | Accepted | FoundLater | AcceptedAndAcknowledged => {
-            return Expected::Return(generation);
-        }
-        AcceptedAfterRelease => return Expected::Return(generation),
+    match became {
+        Accepted | Unsuccessful => return Expected::Return(generation),
         AcceptedWithoutId => {
             return Expected::Undecided(generation, UndecidedReason::AcceptedWithoutId);
         }
+        _ if case.owner == Owner::Other || case.is_active => return Expected::Wait(generation),
         _ => {}
     }
-    if case.owner == Owner::Other || case.is_active {
-        return Expected::Wait(generation);
-    }
-    let same_key = match case.happened {
-        BegunAndAcknowledged | EndedWithoutReceipt => {
-            Expected::Undecided(generation, UndecidedReason::Closed)
-        }
-        _ => Expected::Resend(generation),
-    };
-    match (case.happened, case.key, now.age) {
-        (NothingRan, _, _) => same_key,
-        (NothingRanAndAcknowledged, _, _) => Expected::Begin(next),
-        (_, KeyIs::Permanent, _) => same_key,
-        (_, KeyIs::Documented, Age::New | Age::AlmostExpired) => same_key,
-        (_, KeyIs::Documented, _) => Expected::Undecided(generation, UndecidedReason::KeyExpired),
+    let is_open = case.history.phase == Phase::Open;
+    match (became, case.key, now.age) {
+        (NothingRan, ..) if is_open => Expected::Resend(generation),
+        (NothingRan, ..) => Expected::Begin(next),
         (_, KeyIs::NotDocumented, _) => {
             Expected::Undecided(generation, UndecidedReason::KeyNotDocumented)
         }
+        (_, KeyIs::Documented, Age::JustExpired | Age::ClockWasSetBack) => {
+            Expected::Undecided(generation, UndecidedReason::KeyExpired)
+        }
+        _ if is_open => Expected::Resend(generation),
+        _ => Expected::Undecided(generation, UndecidedReason::Closed),
     }
 }
 
@@ -188,58 +161,62 @@ fn operation(key: KeyIs) -> &'static str {
     }
 }
 
-/// All that may have become of a request, with the phase and the records that its journal has then.
-fn histories() -> Vec<(Happened, Phase, Vec<String>)> {
-    use Happened::*;
+/// All that a journal may have of a request.
+fn histories() -> Vec<History> {
+    use Became::*;
 
     let (kind, id) = (ResourceKind::Job, "job_1".to_owned());
     let accepted = Record::Accepted(Receipt { kind, id, request_id: None, price_usd: None });
-    let ended =
-        |status: &str| Record::Ended(self::Ended { status: status.to_owned(), charge_usd: None });
+    let ended = |status: &str| Record::Ended(Ended { status: status.to_owned(), charge_usd: None });
     let released = |reason| Record::Released(self::Released { reason, code: None });
     let nothing_ran = Record::NothingRan { attempt: 0 };
     let without_id = Record::AcceptedWithoutId { request_id: None };
     let acknowledged = &Record::Acknowledged;
+    let history = |became, phase, records| {
+        let has_newer_facts = false;
+        History { became, phase, has_newer_facts, records }
+    };
     let mut histories = vec![
-        (
-            NoteOfNewerVersion,
+        History { has_newer_facts: true, ..history(Unreadable, Phase::Open, Vec::new()) },
+        history(Unreadable, Phase::Open, vec![r#"{"v":9,"event":"forked"}"#.to_owned()]),
+        history(
+            MayHaveRun,
             Phase::Open,
             vec![r#"{"v":9,"critical":false,"event":"note"}"#.to_owned()],
         ),
-        (RecordOfNewerVersion, Phase::Open, vec![r#"{"v":9,"event":"forked"}"#.to_owned()]),
     ];
-    let mut add = |happened, phase, records: &[&Record]| {
-        histories.push((happened, phase, records.iter().map(|record| record.to_json()).collect()));
+    let mut add = |became, phase, records: &[&Record]| {
+        let records = records.iter().map(|record| record.to_json()).collect();
+        histories.push(history(became, phase, records));
     };
-    add(Begun, Phase::Open, &[]);
-    add(FactsOfNewerVersion, Phase::Open, &[]);
+    add(MayHaveRun, Phase::Open, &[]);
     add(NothingRan, Phase::Open, &[&nothing_ran]);
-    add(SentAgain, Phase::Open, &[&nothing_ran, &Record::Sending { attempt: 1 }]);
-    add(Unknown, Phase::Open, &[&Record::Unknown]);
+    add(MayHaveRun, Phase::Open, &[&nothing_ran, &Record::Sending { attempt: 1 }]);
+    add(MayHaveRun, Phase::Open, &[&Record::Unknown]);
     add(AcceptedWithoutId, Phase::Open, &[&without_id]);
     add(Accepted, Phase::Accepted, &[&accepted]);
-    add(FoundLater, Phase::Accepted, &[&without_id, &accepted]);
-    add(AcceptedAndAcknowledged, Phase::Acknowledged, &[&accepted, acknowledged]);
-    add(BegunAndAcknowledged, Phase::Acknowledged, &[acknowledged]);
-    add(NothingRanAndAcknowledged, Phase::Acknowledged, &[&nothing_ran, acknowledged]);
-    add(EndedWithoutReceipt, Phase::Ended, &[&ended("failed")]);
-    for status in ["completed", "failed", "canceled", "skipped", "expired"] {
-        add(Ended(status), Phase::Ended, &[&accepted, &ended(status)]);
+    // It was found later.
+    add(Accepted, Phase::Accepted, &[&without_id, &accepted]);
+    add(Accepted, Phase::Acknowledged, &[&accepted, acknowledged]);
+    add(MayHaveRun, Phase::Acknowledged, &[acknowledged]);
+    add(NothingRan, Phase::Acknowledged, &[&nothing_ran, acknowledged]);
+    add(UnsuccessfulWithoutReceipt, Phase::Ended, &[&ended("failed")]);
+    add(Accepted, Phase::Ended, &[&accepted, &ended("completed")]);
+    for status in ["failed", "canceled", "skipped", "expired"] {
+        add(Unsuccessful, Phase::Ended, &[&accepted, &ended(status)]);
     }
-    for status in ["completed", "failed"] {
-        let records = [&accepted, &ended(status), acknowledged];
-        add(EndedAndAcknowledged(status), Phase::Acknowledged, &records);
+    for (became, status) in [(Accepted, "completed"), (Unsuccessful, "failed")] {
+        add(became, Phase::Acknowledged, &[&accepted, &ended(status), acknowledged]);
     }
     for reason in [ReleaseReason::NotSent, ReleaseReason::Refused, ReleaseReason::Settled] {
-        add(Released(reason), Phase::Released, &[&released(reason)]);
+        add(Released, Phase::Released, &[&released(reason)]);
     }
-    add(ReleasedWithoutRecord, Phase::Released, &[]);
-    let late = [&released(ReleaseReason::Settled), &accepted];
-    add(AcceptedAfterRelease, Phase::Released, &late);
+    add(Released, Phase::Released, &[]);
+    add(Accepted, Phase::Released, &[&released(ReleaseReason::Settled), &accepted]);
     histories
 }
 
-fn intent(case: Case, generation: usize) -> Intent {
+fn intent(case: Case<'_>, generation: usize) -> Intent {
     let fingerprint = Fingerprint::new(operation(case.key), "/v1", BODY.as_bytes());
     let key = "svc-1".parse().unwrap();
     let facts = Facts {
@@ -250,11 +227,10 @@ fn intent(case: Case, generation: usize) -> Intent {
         ..Facts::new(operation(case.key), key)
     };
     let mut facts = facts.with_hashes(&fingerprint).to_json();
-    if case.happened == Happened::FactsOfNewerVersion {
+    if case.history.has_newer_facts {
         facts = facts.replace(r#""v":1"#, r#""v":9"#);
     }
-    let mut histories = histories().into_iter();
-    let (_, phase, records) = histories.find(|it| it.0 == case.happened).unwrap();
+    let records = case.history.records.iter().cloned();
     let at = begun_at();
     Intent::read(StoredIntent {
         id: IntentId::new(generation.to_string()),
@@ -263,10 +239,10 @@ fn intent(case: Case, generation: usize) -> Intent {
         submission_id: Some("order-1".to_owned()),
         generation: u32::try_from(generation).unwrap(),
         facts,
-        records: records.into_iter().map(|record| StoredRecord { record, at }).collect(),
+        records: records.map(|record| StoredRecord { record, at }).collect(),
         begun_at: at,
         read_at: at,
-        phase,
+        phase: case.history.phase,
         owner: case.owner,
         budget: None,
         hold: Hold::default(),
@@ -288,7 +264,7 @@ fn request(operation: &str, now: Now) -> JournaledRequest {
     }
 }
 
-fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
+fn decided(cases: &[Case<'_>], intents: &[Intent], now: Now) -> Expected {
     let key = cases[0].key;
     let read_at = match now.age {
         Age::New => begun_at(),
@@ -314,7 +290,7 @@ fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
 
 /// Compares the decision with the table for each request in each combination of those inputs.
 /// Returns how often.
-fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) -> usize {
+fn compare(cases: &[Case<'_>], origins: &[&'static str], bodies: &[&'static str]) -> usize {
     let numbered = cases.iter().zip(1..);
     let intents: Vec<_> = numbered.map(|(case, number)| intent(*case, number)).collect();
     let mut compared = 0;
@@ -334,45 +310,47 @@ fn pairs<'a, A, B>(first: &'a [A], second: &'a [B]) -> Vec<(&'a A, &'a B)> {
     first.iter().flat_map(|one| second.iter().map(move |other| (one, other))).collect()
 }
 
-fn all_cases() -> impl Iterator<Item = Case> {
+fn all_cases(histories: &[History]) -> Vec<Case<'_>> {
     let keys = [KeyIs::NotDocumented, KeyIs::Documented, KeyIs::Permanent];
     let owners =
         [(Owner::This, false), (Owner::This, true), (Owner::Other, false), (Owner::Gone, false)];
-    histories().into_iter().flat_map(move |(happened, ..)| {
-        keys.into_iter().flat_map(move |key| {
-            owners.into_iter().map(move |(owner, is_active)| Case {
-                happened,
-                owner,
-                is_active,
-                key,
-            })
-        })
-    })
+    let mut cases = Vec::new();
+    for history in histories {
+        for (&key, &(owner, is_active)) in pairs(&keys, &owners) {
+            cases.push(Case { history, owner, is_active, key });
+        }
+    }
+    cases
 }
 
 #[test]
 fn one_generation_is_decided_by_the_table() {
     let origins = [ORIGIN, "https://other.example/"];
     let bodies = [BODY, OTHER_BYTES, OTHER_MEANING];
-    let compared: usize = all_cases().map(|case| compare(&[case], &origins, &bodies)).sum();
+    let histories = histories();
+    let cases = all_cases(&histories).into_iter();
+    let compared: usize = cases.map(|case| compare(&[case], &origins, &bodies)).sum();
     assert_eq!(compared, 26 * 3 * 4 * (2 * 2 * 2 * 3 * 4 * 4));
 }
 
 #[test]
 fn an_earlier_generation_counts_where_the_newer_one_was_not_carried_out() {
     let earlier = [
-        (Happened::Released(ReleaseReason::Refused), Owner::Gone),
-        (Happened::Ended("failed"), Owner::Gone),
-        (Happened::EndedAndAcknowledged("failed"), Owner::Gone),
-        (Happened::Ended("completed"), Owner::Gone),
-        (Happened::AcceptedAfterRelease, Owner::Gone),
-        (Happened::Accepted, Owner::Other),
-        (Happened::Begun, Owner::Gone),
+        (Became::Released, Phase::Released, Owner::Gone),
+        (Became::Unsuccessful, Phase::Ended, Owner::Gone),
+        (Became::Unsuccessful, Phase::Acknowledged, Owner::Gone),
+        (Became::Accepted, Phase::Ended, Owner::Gone),
+        (Became::Accepted, Phase::Released, Owner::Gone),
+        (Became::Accepted, Phase::Accepted, Owner::Other),
+        (Became::MayHaveRun, Phase::Open, Owner::Gone),
     ];
+    let histories = histories();
     let mut compared = 0;
-    for case in all_cases() {
-        for (happened, owner) in earlier {
-            let first = Case { happened, owner, is_active: false, key: case.key };
+    for case in all_cases(&histories) {
+        for (became, phase, owner) in earlier {
+            let mut all = histories.iter();
+            let history = all.find(|it| it.became == became && it.phase == phase).unwrap();
+            let first = Case { history, owner, is_active: false, key: case.key };
             compared += compare(&[first, case], &[ORIGIN], &[BODY]);
         }
     }

@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     /// Whether the service recognizes the key for as long as what was submitted exists.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) is_key_permanent: bool,
-    /// Whether the body that is sent has the key in its metadata.
+    /// Whether the body that is sent has the key in its metadata, as that of its first attempt.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) has_key_in_metadata: bool,
     /// The hash of the request's meaning, empty if another journal wrote it.

@@ -82,10 +82,8 @@ impl Journal {
                     // One of those records may release it.
                     written?;
                     if claimed.as_ref() == Some(&intent.stored.id) {
-                        return match self.take_over(&intent, &request, guard) {
-                            Some(active) => Ok(Start::Send(active)),
-                            None => Err(undecided_error(&intent, UndecidedReason::NewerVersion)),
-                        };
+                        let active = self.take_over(&intent, &request, guard);
+                        return active.map(Start::Send).ok_or_else(|| unreadable_error(&intent));
                     }
                     // It is read again once it is claimed: another process may have sent it in between.
                     claimed = before(deadline, self.claim_or_wait(&intent)).await?;
@@ -95,10 +93,10 @@ impl Journal {
                     if request.reuse != Reuse::ContinueAbandoned
                         || claimed.as_ref() == Some(&intent.stored.id)
                     {
-                        return match ActiveIntent::existing(self, &intent) {
-                            Some(active) => Ok(Start::Existing(active)),
-                            None => Err(undecided_error(&intent, UndecidedReason::NewerVersion)),
-                        };
+                        let active = ActiveIntent::existing(self, &intent);
+                        return active
+                            .map(Start::Existing)
+                            .ok_or_else(|| unreadable_error(&intent));
                     }
                     claimed = before(deadline, self.claim_or_wait(&intent)).await?;
                 }
@@ -235,6 +233,10 @@ pub(super) fn undecided(intent: &Intent, reason: UndecidedReason) -> Undecided {
 fn undecided_error(intent: &Intent, reason: UndecidedReason) -> Error {
     let undecided = Box::new(undecided(intent, reason));
     with_key(JournalError::Undecided(undecided), intent)
+}
+
+fn unreadable_error(intent: &Intent) -> Error {
+    undecided_error(intent, UndecidedReason::NewerVersion)
 }
 
 fn with_key(error: JournalError, intent: &Intent) -> Error {

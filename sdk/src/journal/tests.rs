@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    EntryState, Journal, JournalError, MemoryStore, Recovered, ReleaseReason, ResourceKind, Reuse,
-    Settled, Skipped, SpendLimit, UndecidedReason,
+    Entry, EntryState, Journal, JournalError, MemoryStore, Recovered, ReleaseReason, ResourceKind,
+    Reuse, Settled, Skipped, SpendLimit, UndecidedReason,
 };
 use crate::call::clock;
 use crate::call::task::TaskGroup;
@@ -89,6 +89,11 @@ fn fox() -> VideoGenerate {
     VideoGenerate::new("video-f").prompt("a red fox")
 }
 
+/// Returns what the journal has of `order-1`.
+async fn entry(journal: &Journal) -> Entry {
+    journal.find("", "order-1").await.unwrap().unwrap()
+}
+
 fn keys(script: &Script) -> Vec<String> {
     let requests = script.requests();
     let keys = requests.iter().filter_map(|it| it.header("idempotency-key"));
@@ -116,7 +121,7 @@ fn two_processes() -> (Journal, Journal) {
 #[tokio::test(start_paused = true)]
 async fn a_submission_is_sent_once() {
     let script = Script::new([receipt("job_1"), refusal(500, "must_not_be_asked")]);
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let first = submit_order(&script, &journal).await.unwrap();
     let second = submit_order(&script, &journal).await.unwrap();
     assert_eq!(first.id().as_str(), "job_1");
@@ -144,7 +149,7 @@ async fn the_key_of_a_submission_is_the_same_without_its_journal() {
         ("shop", "aorder-1", ""),
     ] {
         let script = Script::new([receipt("job_1")]);
-        let journal = Journal::with_store(MemoryStore::new()).namespace(namespace);
+        let journal = Journal::in_memory().namespace(namespace);
         let client: Client<Open> =
             builder(&script, &journal).build().unwrap().with_account(account);
         client.videos().generate(fox()).submission_id(id).await.unwrap();
@@ -231,22 +236,12 @@ async fn a_running_process_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_tasks_of_one_process_submit_once() {
-    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let journal = Journal::with_store(MemoryStore::new());
-    let submit = || submit_order(&script, &journal);
-    let jobs = futures_util::future::join_all([submit(), submit(), submit()]).await;
-    assert!(jobs.iter().all(|job| job.as_ref().is_ok_and(|job| job.id().as_str() == "job_1")));
-    assert_eq!(script.requests().len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_refused_submission_can_be_submitted_anew() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let script = Script::new([refusal(402, "insufficient_funds"), receipt("job_1")]);
     let submit = || submit_order(&script, &journal);
     assert!(submit().await.unwrap_err().is_insufficient_funds());
-    let entry = journal.find("", "order-1").await.unwrap().unwrap();
+    let entry = entry(&journal).await;
     assert_eq!(entry.state, EntryState::Released(ReleaseReason::Refused));
     assert_eq!(submit().await.unwrap().id().as_str(), "job_1");
     let keys = keys(&script);
@@ -271,7 +266,7 @@ async fn a_refusal_says_nothing_of_an_earlier_attempt() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_retry_leaves_what_was_submitted_before() {
     for is_acknowledged in [false, true] {
-        let journal = Journal::with_store(MemoryStore::new());
+        let journal = Journal::in_memory();
         let refused = || refusal(402, "insufficient_funds");
         let script = Script::new([receipt("job_1"), refused(), refused(), receipt("job_2")]);
         let submit = |reuse| submit_order(&script, &journal).reuse(reuse);
@@ -361,17 +356,6 @@ async fn a_client_recovers_what_its_account_submitted() {
         let developer = developer_client(&nobody_asks, &journal).with_account(account);
         assert!(developer.recover().next().await.is_none());
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_a_running_process_works_on_is_counted_and_not_recovered() {
-    let (first, second) = two_processes();
-    let script = Script::new([receipt("job_1")]);
-    let _job = open_client(&script, &first).videos().generate(fox()).await.unwrap();
-    let client = open_client(&script, &second);
-    let mut recovery = client.recover();
-    assert!(recovery.next().await.is_none());
-    assert_eq!(recovery.skipped().in_progress, 1);
 }
 
 #[tokio::test(start_paused = true)]

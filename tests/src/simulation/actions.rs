@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use http_body_util::BodyExt;
 use serde_json::Value;
-use svc_sdk::Result;
 use svc_sdk::contract::{Method, Operation, Surface};
 use svc_sdk::handle::{Handle, Resource};
-use svc_sdk::transport::Transport;
 use svc_sdk::types::{
     MusicPick, SearchQuery, TestDeliveryCreate, VideoGenerate, WebhookEvent, WebhookEventStatus,
 };
+use svc_sdk::{Call, RawResponse, Result};
 use tokio::task::JoinSet;
 
-use super::defect::Defect;
-use super::oracle::Oracle;
+use super::mock::send;
+use super::oracle::{Defect, Oracle};
 use super::orders::Accepted;
 use super::plan::{Action, Step};
 use super::rng::Rng;
-use super::session::{Session, reads};
+use super::session::Session;
 use super::submission::{AnyHandle, with_handle};
 
 /// How long a download may take, with all that goes wrong.
@@ -82,7 +80,9 @@ impl Session {
 
     /// Reads any path of the contract, without types.
     async fn read(&self, rng: &mut Rng) {
-        let operation = *rng.pick(&reads().collect::<Vec<_>>());
+        let all = Operation::ALL.iter().copied();
+        let reads = all.filter(|operation| operation.method() == Method::Get);
+        let operation = *rng.pick(&reads.collect::<Vec<_>>());
         let is_ended = rng.per_mille(500);
         let picked = self.pick(rng, is_ended);
         let id = picked.map_or_else(|| "unknown".to_owned(), |it| it.id);
@@ -92,11 +92,16 @@ impl Session {
             Surface::Both => rng.per_mille(500),
             surface => surface == Surface::Open,
         };
-        let outcome = match is_open {
-            true => self.call(self.open.raw_request(Method::Get, &path)).await,
-            false => self.call(self.developer.raw_request(Method::Get, &path)).await,
-        };
+        let outcome = self.call(self.raw_read(is_open, &path)).await;
         self.trace_outcome(operation.name(), outcome.as_ref());
+    }
+
+    /// Returns a request to one of the surfaces.
+    fn raw_read(&self, is_open: bool, path: &str) -> Call<RawResponse> {
+        match is_open {
+            true => self.open.raw_request(Method::Get, path),
+            false => self.developer.raw_request(Method::Get, path),
+        }
     }
 
     fn trace_outcome<T>(&self, name: &str, outcome: Option<&Result<T>>) {
@@ -238,8 +243,7 @@ impl Session {
             }
             let url = artifact["url"].as_str().unwrap_or_default();
             let request = http::Request::get(url).body(bytes::Bytes::new()).unwrap();
-            let body = mock.send(request).await.unwrap().into_body();
-            if body.collect().await.unwrap().to_bytes() != written {
+            if send(&mock, request).await.unwrap().into_body() != written {
                 self.world.violate(Oracle::Download, format!("a file of {id} is not the artifact"));
             }
         }
@@ -260,12 +264,9 @@ impl Session {
         for _ in 0..count {
             let session = Arc::clone(self);
             tasks.spawn(async move {
-                let call = match is_open {
-                    true => session.open.raw_request(Method::Get, path),
-                    false => session.developer.raw_request(Method::Get, path),
-                };
                 // A short page, which does not grow with the simulation.
-                let outcome = session.call(call.query("limit", 1)).await;
+                let call = session.raw_read(is_open, path).query("limit", 1);
+                let outcome = session.call(call).await;
                 matches!(outcome, Some(Ok(_)))
             });
         }

@@ -7,23 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use svc_mock_server::InProcess;
 use svc_sdk::journal::EntryState;
-use svc_sdk::journal::store::{ListFilter, Store};
-use svc_sdk::transport::Transport;
+use svc_sdk::journal::store::{ListFilter, Phase, Store};
 use svc_sdk::types::Usd;
 
-use super::defect::Defect;
-use super::oracle::{Movements, Oracle, check_job, micros, subject, text};
+use super::mock::send;
+use super::oracle::{Defect, Oracle};
 use super::run::FINAL_WAIT_MS;
 use super::world::{ENVIRONMENT_SLOT, World};
 
 /// The name of the spend limit of each client.
 pub(super) const BUDGET: &str = "simulation";
-/// How many intents are read at once.
-const PAGE_SIZE: usize = 500;
 
 /// What was read of the service's books.
 #[derive(Debug, Default)]
@@ -55,7 +51,7 @@ impl World {
     pub(super) async fn check_at_end(&self) {
         let mut books = self.books.lock().await;
         *books = Books::default();
-        self.lock().confirm_again();
+        self.lock().forget_confirmations();
         let mut ledger = self.read(&mut books).await;
         if !reservations(&ledger).is_empty() {
             // A schedule may have begun a run just now.
@@ -136,7 +132,8 @@ impl World {
             if let Some(message) = movements.check(&id) {
                 self.violate(Oracle::Ledger, message);
             }
-            match self.lock().client_with_limit(&id) {
+            let client = self.lock().client_with_limit(&id);
+            match client {
                 Ok(None) => {}
                 Ok(Some(client)) => {
                     let charge = movements.charge();
@@ -162,7 +159,7 @@ impl World {
                 let id = text(job, "id");
                 books.positions.insert(id.to_owned(), position);
                 if let Some(order) = job["metadata"]["intent"].as_str() {
-                    self.note_job(id, order);
+                    self.note_creation(id, order, true);
                 }
                 if let Some(message) = books.movements.get(id).and_then(|it| check_job(job, it)) {
                     self.violate(Oracle::Ledger, message);
@@ -209,7 +206,7 @@ impl World {
             let known = entry.as_ref().and_then(|entry| entry.resource.as_ref());
             let what = match (&entry, known) {
                 (_, Some((_, known))) if *known == id => {
-                    self.lock().confirm(&id);
+                    self.lock().unconfirmed.remove(&id);
                     continue;
                 }
                 (_, Some((_, known))) => format!("is journaled as {known}"),
@@ -257,30 +254,22 @@ impl World {
 
     /// Checks that what was submitted under a limit holds what it cost, and nothing more is reserved.
     async fn check_holds(&self, client: usize, charges: &BTreeMap<&str, i64>) {
-        let mut filter =
-            ListFilter { include_closed: true, limit: PAGE_SIZE, ..ListFilter::default() };
-        loop {
-            let page = self.stores[client].list(&filter).await.unwrap();
-            for intent in page.intents {
-                let order = intent.submission_id.unwrap_or_default();
-                let made = self.lock().made_of(&order);
-                let is_job = made.as_deref().is_some_and(|id| id.starts_with("job_"));
-                let charge = made.and_then(|id| charges.get(&*id).copied());
-                let charge = charge.unwrap_or_default();
-                let hold = intent.hold;
-                let captured = hold.captured.as_micros();
-                let is_open = hold.reserved != Usd::ZERO || hold.undecided != Usd::ZERO;
-                let is_released = matches!(intent.phase, svc_sdk::journal::store::Phase::Released);
-                // Of a run whose result could not be read, what was reserved counts.
-                let is_wrong = captured < charge || (is_job && captured != charge);
-                if intent.budget.is_some() && (is_open || (is_wrong && !is_released)) {
-                    let message = format!("{order} cost {charge} micros, and has {hold:?}");
-                    self.violate(Oracle::Budget, message);
-                }
-            }
-            filter.after = page.next;
-            if filter.after.is_none() {
-                return;
+        let all = ListFilter { include_closed: true, limit: usize::MAX, ..ListFilter::default() };
+        for intent in self.stores[client].list(&all).await.unwrap().intents {
+            let order = intent.submission_id.unwrap_or_default();
+            let made = self.lock().made_of(&order);
+            let is_job = made.as_deref().is_some_and(|id| id.starts_with("job_"));
+            let charge = made.and_then(|id| charges.get(&*id).copied());
+            let charge = charge.unwrap_or_default();
+            let hold = intent.hold;
+            let captured = hold.captured.as_micros();
+            let is_open = hold.reserved != Usd::ZERO || hold.undecided != Usd::ZERO;
+            // Of a run whose result could not be read, what was reserved counts.
+            let is_wrong = captured < charge || (is_job && captured != charge);
+            if intent.budget.is_some() && (is_open || (is_wrong && intent.phase != Phase::Released))
+            {
+                let message = format!("{order} cost {charge} micros, and has {hold:?}");
+                self.violate(Oracle::Budget, message);
             }
         }
     }
@@ -327,6 +316,32 @@ impl Books {
     }
 }
 
+/// The movements of one job, run or top-up.
+#[derive(Debug, Default)]
+struct Movements {
+    reserved: Vec<i64>,
+    captured: Vec<i64>,
+    refunded: Vec<i64>,
+    /// How much of its charge is in the sums of spend limits.
+    counted: i64,
+}
+
+impl Movements {
+    /// Returns what it costs, as far as that is known.
+    fn charge(&self) -> i64 {
+        self.reserved.iter().sum::<i64>() - self.refunded.iter().sum::<i64>()
+    }
+
+    /// Returns why they do not add up.
+    fn check(&self, id: &str) -> Option<String> {
+        let sums = [&self.reserved, &self.captured, &self.refunded];
+        let [reserved, captured, refunded] = sums.map(|amounts| amounts.iter().sum::<i64>());
+        (captured + refunded > reserved).then(|| {
+            format!("{id}: {reserved} reserved, but {captured} captured, {refunded} refunded")
+        })
+    }
+}
+
 /// Returns the client whose order has that name.
 pub(super) fn client_of(order: &str) -> Option<usize> {
     order.strip_prefix('c')?.split_once('i')?.0.parse().ok()
@@ -335,9 +350,8 @@ pub(super) fn client_of(order: &str) -> Option<usize> {
 /// Reads a document of the control API.
 async fn read_control(mock: &InProcess, path: &str) -> Value {
     let request = Request::get(format!("{}/{path}", mock.control_url()));
-    let reply = mock.send(request.body(Bytes::new()).unwrap()).await;
-    let body = reply.unwrap().into_body().collect().await.unwrap();
-    serde_json::from_slice(&body.to_bytes()).unwrap()
+    let reply = send(mock, request.body(Bytes::new()).unwrap()).await.unwrap();
+    serde_json::from_slice(reply.body()).unwrap()
 }
 
 /// Says which workspaces still have something reserved.
@@ -359,22 +373,41 @@ fn scheduled_runs(runs: &Value) -> BTreeSet<String> {
 
 /// Returns the queue of each run that a queue has started.
 fn runs_of_queues(queues: &Value) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut visit = vec![queues];
-    while let Some(value) = visit.pop() {
-        match value {
-            Value::Object(fields) => {
-                let items = fields.get("items").and_then(Value::as_array);
-                if let (Some(id), Some(items)) = (fields.get("id").and_then(Value::as_str), items) {
-                    let runs = items.iter().filter_map(|item| item["run_id"].as_str());
-                    found.extend(runs.map(|run| (run.to_owned(), id.to_owned())));
-                } else {
-                    visit.extend(fields.values());
-                }
-            }
-            Value::Array(items) => visit.extend(items),
-            _ => {}
-        }
-    }
-    found
+    let queues = queues.as_array().into_iter().flatten();
+    let items = queues.flat_map(|queue| {
+        let items = queue["items"].as_array().into_iter().flatten();
+        items.filter_map(|item| Some((item["run_id"].as_str()?, text(queue, "id"))))
+    });
+    items.map(|(run, queue)| (run.to_owned(), queue.to_owned())).collect()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+fn micros(value: &Value, field: &str) -> i64 {
+    text(value, field).parse::<Usd>().map_or(i64::MIN / 8, Usd::as_micros)
+}
+
+/// Returns what an entry of the ledger is about.
+fn subject(entry: &Value) -> &str {
+    let fields = ["job_id", "run_id", "top_up_id"];
+    fields.iter().find_map(|field| entry[field].as_str()).unwrap_or_default()
+}
+
+/// Returns why the movements of a job do not agree with its status.
+fn check_job(job: &Value, movements: &Movements) -> Option<String> {
+    let Movements { reserved, captured, refunded, .. } = movements;
+    let expected: (&[i64], &[i64]) = match text(job, "status") {
+        "completed" => (reserved, &[]),
+        "failed" | "canceled" => (&[], reserved),
+        _ => (&[], &[]),
+    };
+    let is_right = reserved.len() == 1 && (captured.as_slice(), refunded.as_slice()) == expected;
+    (!is_right).then(|| {
+        let (id, status) = (text(job, "id"), text(job, "status"));
+        format!(
+            "{id} is {status}: reserved {reserved:?}, captured {captured:?}, refunded {refunded:?}"
+        )
+    })
 }

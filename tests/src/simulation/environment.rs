@@ -2,14 +2,12 @@
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::BodyExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use svc_mock_server::InProcess;
 use svc_sdk::contract::TopUpStatus;
-use svc_sdk::transport::Transport;
 
-use super::defect::Defect;
-use super::oracle::{self, Oracle};
+use super::mock::send;
+use super::oracle::{Defect, Oracle};
 use super::rng::Rng;
 use super::world::{ENVIRONMENT_SLOT, World};
 
@@ -64,7 +62,7 @@ impl World {
             self.violate(Oracle::Restore, format!("the exported state is refused: {error}"));
             return;
         }
-        if let Some(place) = oracle::difference(&document, &new.snapshot(), "") {
+        if let Some(place) = difference(&document, &new.snapshot(), "") {
             self.violate(Oracle::Restore, format!("the restored state differs at {place}"));
         }
         for request in self.probes(&old, rng) {
@@ -114,7 +112,28 @@ impl World {
 }
 
 async fn answer(mock: &InProcess, request: &Request<Bytes>) -> Option<(u16, String, Bytes)> {
-    let (head, body) = mock.send(request.clone()).await.ok()?.into_parts();
-    let body = body.collect().await.ok()?.to_bytes();
+    let (head, body) = send(mock, request.clone()).await?.into_parts();
     Some((head.status.as_u16(), format!("{:?}", head.headers), body))
+}
+
+/// Returns the first place at which two documents differ.
+fn difference(left: &Value, right: &Value, path: &str) -> Option<String> {
+    // Most documents are equal, and paths are not needed for those.
+    if left == right {
+        return None;
+    }
+    match (left, right) {
+        (Value::Object(a), Value::Object(b)) if a.len() == b.len() => {
+            a.iter().find_map(|(name, value)| {
+                difference(value, b.get(name).unwrap_or(&Value::Null), &format!("{path}/{name}"))
+            })
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let pairs = a.iter().zip(b).enumerate();
+            pairs
+                .into_iter()
+                .find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
+        }
+        _ => Some(path.to_owned()),
+    }
 }

@@ -11,17 +11,17 @@ use hyper::body::Frame;
 use serde::de::IgnoredAny;
 use svc_sdk::transport::{Body, TransportError};
 
-use super::defect::Defect;
+use super::oracle::Defect;
 use super::plan::FaultRates;
 use super::rng::Rng;
-use super::world::World;
 
 /// The host that redirects lead to.
 const OTHER_ORIGIN: &str = "https://other.example";
 /// How many bytes of a body arrive at once.
 const CHUNK_BYTES: usize = 16 * 1024;
-/// What the SDK is given.
-pub(super) type Outcome = Result<Response<Body>, TransportError>;
+
+/// What comes back of a request.
+pub(super) type Reply = Result<MockReply, TransportError>;
 
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +72,6 @@ pub(super) struct MockReply {
     pub(super) is_cut: bool,
 }
 
-/// What the service asked for, as the recorder remembers it.
-#[derive(Clone, Copy)]
-pub(super) struct RetryAfter(pub(super) u64);
-
-/// Marks a response whose body is JSON.
-#[derive(Clone, Copy)]
-pub(super) struct IsEnvelope;
-
 /// Returns a body, or the first half of one after which the connection breaks.
 fn in_chunks(
     mut bytes: Bytes,
@@ -97,6 +89,12 @@ fn in_chunks(
 }
 
 impl MockReply {
+    /// The reply of the mock itself.
+    pub(super) fn of(response: Response<Bytes>) -> Self {
+        let (head, body) = response.into_parts();
+        Self { status: head.status, headers: head.headers, body, is_cut: false }
+    }
+
     fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -108,33 +106,34 @@ impl MockReply {
         }
     }
 
+    /// Returns the pause that the service asked for, if that can be read.
+    pub(super) fn retry_after_ms(&self) -> Option<u64> {
+        let seconds: u64 = self.headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+        (!self.is_cut).then_some(seconds * 1_000)
+    }
+
+    /// Whether the body is a JSON object.
+    pub(super) fn is_envelope(&self) -> bool {
+        let object = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&self.body);
+        !self.is_cut && object.is_ok()
+    }
+
     /// Returns the response that the SDK is given.
-    pub(super) fn into_response(self, world: &World) -> Outcome {
-        let Self { status, mut headers, body, is_cut } = self;
-        let hint =
-            headers.get(RETRY_AFTER).and_then(|hint| hint.to_str().ok()?.parse::<u64>().ok());
-        match world.defect {
-            Some(Defect::RetryAfterIgnored) => drop(headers.remove(RETRY_AFTER)),
+    pub(super) fn into_response(mut self, defect: Option<Defect>) -> Response<Body> {
+        let hidden: &[_] = match defect {
+            Some(Defect::RetryAfterIgnored) => &["retry-after"],
             Some(Defect::RateLimitIgnored) => {
-                for name in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
-                    headers.remove(name);
-                }
+                &["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"]
             }
-            _ => {}
+            _ => &[],
+        };
+        for name in hidden {
+            self.headers.remove(*name);
         }
-        let is_object = || serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&body).is_ok();
-        let is_envelope = !is_cut && is_object();
-        let mut response = Response::new(in_chunks(body, is_cut).boxed_unsync());
-        *response.status_mut() = status;
-        *response.headers_mut() = headers;
-        if let Some(hint) = hint.filter(|_| !is_cut) {
-            // A hint that is longer than the SDK would wait ends the call.
-            response.extensions_mut().insert(RetryAfter(hint * 1_000));
-        }
-        if is_envelope {
-            response.extensions_mut().insert(IsEnvelope);
-        }
-        Ok(response)
+        let mut response = Response::new(in_chunks(self.body, self.is_cut).boxed_unsync());
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
     }
 }
 

@@ -13,10 +13,8 @@
 
 mod actions;
 mod books;
-mod defect;
 mod environment;
 mod fault;
-mod mcp_message;
 mod mock;
 mod oracle;
 mod orders;
@@ -25,8 +23,6 @@ mod recorder;
 mod rng;
 mod run;
 mod session;
-mod shrink;
-mod signing_secrets;
 mod store;
 mod submission;
 mod submit;
@@ -38,8 +34,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-pub use self::defect::Defect;
-pub use self::oracle::Oracle;
+pub use self::oracle::{Defect, Oracle};
 use self::plan::Plan;
 pub use self::world::Violation;
 
@@ -80,7 +75,7 @@ pub fn simulate_shrunk(seed: u64, steps: usize, defect: Option<Defect>) -> Repor
     let plan = Plan::generate(seed, steps);
     let report = run::run(&plan, defect);
     match report.violations.first() {
-        Some(first) => run::run(&shrink::shrink(&plan, defect, first.oracle), defect),
+        Some(first) => run::run(&run::shrink(&plan, defect, first.oracle), defect),
         None => report,
     }
 }

@@ -1,52 +1,57 @@
-//! What must hold of every simulation, and the checks of the service's books.
+//! What must hold of every simulation, and deliberate defects, which prove that it is checked.
 
 use std::fmt;
 
-use serde_json::Value;
-use svc_sdk::types::Usd;
-
-/// Declares the oracles, each with its name in reports.
-macro_rules! oracles {
-    ($($(#[$doc:meta])+ $oracle:ident => $name:literal,)+) => {
-        /// A property that must hold at all times.
+/// Declares an enum, the list of its variants, and a function that returns a value of each.
+macro_rules! listed {
+    (
+        $(#[$of_enum:meta])+
+        pub enum $enum:ident, $function:ident -> $value:ty {
+            $($(#[$doc:meta])+ $variant:ident => $is:expr,)+
+        }
+    ) => {
+        $(#[$of_enum])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Oracle {
-            $($(#[$doc])+ $oracle,)+
+        pub enum $enum {
+            $($(#[$doc])+ $variant,)+
         }
 
-        impl Oracle {
-            pub const ALL: &[Self] = &[$(Self::$oracle),+];
+        impl $enum {
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            pub const fn name(self) -> &'static str {
+            pub const fn $function(self) -> $value {
                 match self {
-                    $(Self::$oracle => $name,)+
+                    $(Self::$variant => $is,)+
                 }
             }
         }
     };
 }
 
-oracles! {
-    /// The ledger of each workspace adds up.
-    Ledger => "ledger",
-    /// Nothing is carried out twice, and nothing is sent twice that must not be.
-    Once => "once",
-    /// Each call ends by its time limit.
-    Timeout => "timeout",
-    /// What was paid for has its id or its key in a journal.
-    NothingLost => "nothing_lost",
-    /// Spend limits are kept, and what they hold adds up.
-    Budget => "budget",
-    /// No credential leaves its origin.
-    Credential => "credential",
-    /// A client alone on its key meets no 429, and waits as long as the service asks.
-    RateLimit => "rate_limit",
-    /// A restored service answers as the original.
-    Restore => "restore",
-    /// Webhooks are signed with the workspace's secret.
-    Webhook => "webhook",
-    /// A downloaded file is the artifact.
-    Download => "download",
+listed! {
+    /// A property that must hold at all times, and its name in reports.
+    pub enum Oracle, name -> &'static str {
+        /// The ledger of each workspace adds up.
+        Ledger => "ledger",
+        /// Nothing is carried out twice, and nothing is sent twice that must not be.
+        Once => "once",
+        /// Each call ends by its time limit.
+        Timeout => "timeout",
+        /// What was paid for has its id or its key in a journal.
+        NothingLost => "nothing_lost",
+        /// Spend limits are kept, and what they hold adds up.
+        Budget => "budget",
+        /// No credential leaves its origin.
+        Credential => "credential",
+        /// A client alone on its key meets no 429, and waits as long as the service asks.
+        RateLimit => "rate_limit",
+        /// A restored service answers as the original.
+        Restore => "restore",
+        /// Webhooks are signed with the workspace's secret.
+        Webhook => "webhook",
+        /// A downloaded file is the artifact.
+        Download => "download",
+    }
 }
 
 impl fmt::Display for Oracle {
@@ -55,81 +60,68 @@ impl fmt::Display for Oracle {
     }
 }
 
-pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_default()
-}
-
-pub(super) fn micros(value: &Value, field: &str) -> i64 {
-    text(value, field).parse::<Usd>().map_or(i64::MIN / 8, Usd::as_micros)
-}
-
-/// The movements of one job, run or top-up.
-#[derive(Debug, Default)]
-pub(super) struct Movements {
-    pub(super) reserved: Vec<i64>,
-    pub(super) captured: Vec<i64>,
-    pub(super) refunded: Vec<i64>,
-    /// How much of its charge is in the sums of spend limits.
-    pub(super) counted: i64,
-}
-
-impl Movements {
-    /// Returns what it costs, as far as that is known.
-    pub(super) fn charge(&self) -> i64 {
-        self.reserved.iter().sum::<i64>() - self.refunded.iter().sum::<i64>()
-    }
-
-    /// Returns why they do not add up.
-    pub(super) fn check(&self, id: &str) -> Option<String> {
-        let sums = [&self.reserved, &self.captured, &self.refunded];
-        let [reserved, captured, refunded] = sums.map(|amounts| amounts.iter().sum::<i64>());
-        (captured + refunded > reserved).then(|| {
-            format!("{id}: {reserved} reserved, but {captured} captured, {refunded} refunded")
-        })
-    }
-}
-
-/// Returns what an entry of the ledger is about.
-pub(super) fn subject(entry: &Value) -> &str {
-    let fields = ["job_id", "run_id", "top_up_id"];
-    fields.iter().find_map(|field| entry[field].as_str()).unwrap_or_default()
-}
-
-/// Returns why the movements of a job do not agree with its status.
-pub(super) fn check_job(job: &Value, movements: &Movements) -> Option<String> {
-    let Movements { reserved, captured, refunded, .. } = movements;
-    let expected: (&[i64], &[i64]) = match text(job, "status") {
-        "completed" => (reserved, &[]),
-        "failed" | "canceled" => (&[], reserved),
-        _ => (&[], &[]),
-    };
-    let is_right = reserved.len() == 1 && (captured.as_slice(), refunded.as_slice()) == expected;
-    (!is_right).then(|| {
-        let (id, status) = (text(job, "id"), text(job, "status"));
-        format!(
-            "{id} is {status}: reserved {reserved:?}, captured {captured:?}, refunded {refunded:?}"
-        )
-    })
-}
-
-/// Returns the first place at which two documents differ.
-pub(super) fn difference(left: &Value, right: &Value, path: &str) -> Option<String> {
-    // Most documents are equal, and paths are not needed for those.
-    if left == right {
-        return None;
-    }
-    match (left, right) {
-        (Value::Object(a), Value::Object(b)) if a.len() == b.len() => {
-            a.iter().find_map(|(name, value)| {
-                difference(value, b.get(name).unwrap_or(&Value::Null), &format!("{path}/{name}"))
-            })
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            let pairs = a.iter().zip(b).enumerate();
-            pairs
-                .into_iter()
-                .find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
-        }
-        _ => Some(path.to_owned()),
+listed! {
+    /// A defect that is injected around the SDK or the mock, and the oracle that has to detect it. Neither
+    /// crate is changed.
+    pub enum Defect, oracle -> Oracle {
+        /// Each attempt of a call has an idempotency key of its own.
+        NewKeyOnRetry => Oracle::Once,
+        /// Requests carry no idempotency key.
+        KeyDropped => Oracle::Once,
+        /// A submit that may have been carried out is sent again, whatever its retry class.
+        RetryAfterAmbiguousFailure => Oracle::Once,
+        /// Calls have a time limit ten times as long as the caller set.
+        TimeoutIgnored => Oracle::Timeout,
+        /// The client does not see `Retry-After`.
+        RetryAfterIgnored => Oracle::RateLimit,
+        /// The client does not see the `ratelimit-*` headers.
+        RateLimitIgnored => Oracle::RateLimit,
+        /// Downloads carry the API key.
+        CredentialSentToMedia => Oracle::Credential,
+        /// Redirects are followed with the API key.
+        CredentialSentOnRedirect => Oracle::Credential,
+        /// The application submits again under another submission id.
+        NewIdOnResubmit => Oracle::Once,
+        /// The application settles what is undecided as not carried out, without looking.
+        UndecidedTakenAsUnsent => Oracle::Once,
+        /// A request is sent before its intent is durable.
+        SentBeforeSync => Oracle::NothingLost,
+        /// The journal begins an intent whatever other generations there are.
+        GenerationNotCompared => Oracle::Once,
+        /// The journal records a conflict with an earlier attempt as a refusal.
+        ConflictTakenAsRefused => Oracle::NothingLost,
+        /// Each process takes the intents of the others for its own.
+        OwnershipIgnored => Oracle::Once,
+        /// A process takes a running process for a dead one, and begins its submission anew.
+        TakeoverBeginsAnew => Oracle::Once,
+        /// A process that was stopped between the record of a submit and its first byte sends it when it goes
+        /// on, whatever happened meanwhile.
+        StopNotNoticed => Oracle::Once,
+        /// What is reserved is compared with the limit before it is written.
+        ReservationNotAtomic => Oracle::Budget,
+        /// The age of an idempotency key is counted from its last attempt.
+        ExpiryFromLastAttempt => Oracle::Once,
+        /// What has ended stays reserved.
+        HoldNotReleased => Oracle::Budget,
+        /// A call of a tool that may have run is sent again without an idempotency key.
+        ToolCallRepeated => Oracle::Once,
+        /// The service carries out a repeated submit a second time.
+        ReplayExecuted => Oracle::Once,
+        /// The tools document an idempotency key that the service does not recognize.
+        ToolKeyIgnored => Oracle::Once,
+        /// A restored service has forgotten its idempotency keys.
+        KeysLostOnRestore => Oracle::Restore,
+        /// A service is restored from an older snapshot.
+        OldSnapshotRestored => Oracle::Restore,
+        /// A refund is missing in the ledger.
+        RefundLost => Oracle::Ledger,
+        /// A job is charged twice.
+        DoubleCapture => Oracle::Ledger,
+        /// A charge is a cent too high.
+        ChargeRoundedUp => Oracle::Ledger,
+        /// Webhooks are signed with another secret.
+        WebhookSignedWrongly => Oracle::Webhook,
+        /// A downloaded file lacks its last byte.
+        DownloadCutShort => Oracle::Download,
     }
 }

@@ -75,49 +75,35 @@ pub(super) struct Step {
     pub(super) pause_ms: u64,
     pub(super) action: Action,
     pub(super) seed: u64,
-    pub(super) crash: Option<Crash>,
-}
-
-/// The end of a client's process in the middle of a step.
-#[derive(Clone, Debug)]
-pub(super) struct Crash {
-    pub(super) after_ms: u64,
+    /// When its process crashes, counted from its beginning, and then each of those that recover from that.
+    pub(super) crashes_after_ms: Vec<u64>,
+    /// How long a client is down after a crash.
     pub(super) down_ms: u64,
-    /// When the processes that recover from it crash as well.
-    pub(super) in_recovery_ms: Vec<u64>,
 }
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Submit,
-    /// Submits several things at once.
     SubmitMany(u64),
     /// Submits one thing in two processes at once.
     SubmitTwice,
-    /// Submits several things as a batch.
     Batch(u64),
     /// Reads something by a request without types.
     Read,
-    /// Walks the pages of a list.
     List,
     /// Reads a known resource by its handle.
     Inspect,
     /// Calls a `POST` that submits nothing.
     Post,
-    /// Waits for a known resource.
     Wait,
-    /// Calls a paid tool of the MCP endpoint.
     CallTool,
-    /// Cancels a known resource.
     Cancel,
-    /// Downloads the files of a known job.
     Download,
     /// Reads many times at once.
     Burst(u64),
     /// Reads the received webhooks.
     Webhooks,
-    /// Rotates the signing secret of webhooks.
     RotateSecret,
     /// Recovers what gone processes have left behind, and submits what is not accepted.
     Resolve,
@@ -173,46 +159,27 @@ impl Plan {
             Actor::Client(_) => client_action(rng),
             Actor::Environment => environment_action(rng),
         };
-        let crash = (matches!(actor, Actor::Client(_)) && rng.per_mille(80)).then(|| Crash {
-            after_ms: *rng.pick(&[50, 300, 1_000, 5_000, 30_000]) * rng.between(1, 10) / 10,
-            down_ms: rng.between(100, 20_000),
-            in_recovery_ms: (0..rng.below(5).saturating_sub(2))
-                .map(|_| rng.between(1, 3_000))
-                .collect(),
-        });
-        self.steps.push(Step {
-            number: self.steps.len(),
-            actor,
-            pause_ms,
-            action,
-            seed: rng.next(),
-            crash,
-        });
+        let (mut crashes_after_ms, mut down_ms) = (Vec::new(), 0);
+        if matches!(actor, Actor::Client(_)) && rng.per_mille(80) {
+            let first = *rng.pick(&[50, 300, 1_000, 5_000, 30_000]) * rng.between(1, 10) / 10;
+            down_ms = rng.between(100, 20_000);
+            let in_recovery = 0..rng.below(5).saturating_sub(2);
+            crashes_after_ms.push(first);
+            crashes_after_ms.extend(in_recovery.map(|_| rng.between(1, 3_000)));
+        }
+        let (number, seed) = (self.steps.len(), rng.next());
+        self.steps.push(Step { number, actor, pause_ms, action, seed, crashes_after_ms, down_ms });
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, tier, balance_usd, read_multiple, speed, tools, spend_limit_usd, .. } =
-            self;
+        let Self { seed, tier, balance_usd, read_multiple, speed, tools, clients, .. } = self;
+        let limit = self.spend_limit_usd;
         write!(
             f,
-            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast, tools {tools:?}, spend limit {spend_limit_usd:?}"
-        )?;
-        for client in &self.clients {
-            let ClientPlan {
-                workspace,
-                has_shared_key,
-                call_timeout_ms,
-                attempt_timeout_ms,
-                max_retries,
-            } = client;
-            write!(
-                f,
-                "; {workspace}, shared key: {has_shared_key}, {call_timeout_ms} ms a call, {attempt_timeout_ms} ms an attempt, {max_retries} retries"
-            )?;
-        }
-        Ok(())
+            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast, tools {tools:?}, spend limit {limit:?}, {clients:?}"
+        )
     }
 }
 

@@ -8,10 +8,9 @@ use serde_json::Value;
 use svc_sdk::contract::{Operation, RetryClass, Surface};
 
 use super::books::client_of;
-use super::fault::{IsEnvelope, MockReply, Outcome, RetryAfter};
-use super::mcp_message::{self, McpMessage};
+use super::fault::{MockReply, Reply};
 use super::oracle::Oracle;
-use super::tools::resource_id;
+use super::tools::{McpMessage, created_id, resource_id};
 use super::transport::{CALL_HEADER, Network};
 
 /// What the recorder knows of a request.
@@ -105,7 +104,7 @@ impl Network {
                 );
             }
         }
-        world.count(|counts| counts.requests += 1);
+        world.lock().counts.requests += 1;
         let name = match (&message, operation) {
             (Some(message), _) => format!("mcp {}", message.method),
             (None, Some(operation)) => operation.name().to_owned(),
@@ -129,23 +128,19 @@ impl Network {
     }
 
     /// Records what the SDK is given.
-    pub(super) fn observe(&self, sent: &Sent, outcome: &Outcome) {
+    pub(super) fn observe(&self, sent: &Sent, reply: &Reply) {
         let (Some(record), Some(waits)) = (&sent.record, &sent.waits) else { return };
-        let class = sent.class;
-        let (is_ambiguous, wait_ms) = match outcome {
+        let (is_ambiguous, wait_ms) = match reply {
             Err(error) => (error.may_have_been_sent(), 0),
-            Ok(response) => {
-                let status = response.status().as_u16();
-                let hint = response.extensions().get::<RetryAfter>().map_or(0, |hint| hint.0);
-                let is_envelope = response.extensions().get::<IsEnvelope>().is_some();
-                let is_conclusive = match status {
-                    429 => is_envelope,
-                    502 | 503 => is_envelope && class != Some(RetryClass::Never),
+            Ok(reply) => {
+                let is_conclusive = match reply.status.as_u16() {
+                    502 | 503 if sent.class == Some(RetryClass::Never) => false,
+                    200..300 | 429 | 502 | 503 => reply.is_envelope(),
                     500.. => false,
-                    200..300 => is_envelope,
                     _ => true,
                 };
-                (!is_conclusive, hint)
+                // A pause that is longer than the SDK would wait ends the call.
+                (!is_conclusive, reply.retry_after_ms().unwrap_or_default())
             }
         };
         let closed_until_ms = self.world.now_ms() + wait_ms;
@@ -173,7 +168,7 @@ impl Network {
         if let Some(message) = &sent.message {
             // A tool that rejects its call names nothing.
             if message.is_paid()
-                && let Some(id) = mcp_message::created_id(&body())
+                && let Some(id) = created_id(&body())
             {
                 world.note_receipt(operation, order, &id);
             }

@@ -1,12 +1,11 @@
-//! Carrying out a plan.
+//! Carrying out a plan, and shrinking one that fails: what it fails without is removed.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Report;
-use super::defect::Defect;
-use super::oracle::Oracle;
+use super::oracle::{Defect, Oracle};
 use super::orders::ResourceKind;
 use super::plan::{Action, Actor, LONG_PAUSE_MS, Plan, Step};
 use super::rng::Rng;
@@ -19,6 +18,8 @@ const SIMULATION_LIMIT: Duration = Duration::from_secs(2_000 * 3_600);
 pub(super) const FINAL_WAIT_MS: u64 = 3_600_000;
 /// How often what is open is resolved at the end.
 const FINAL_ROUNDS: usize = 3;
+/// The most simulations that one shrinking runs.
+const MAX_SHRINKING_RUNS: usize = 250;
 
 /// Carries out a plan in virtual time.
 pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Report {
@@ -35,10 +36,11 @@ pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Report {
         if tokio::time::timeout(SIMULATION_LIMIT, simulation).await.is_err() {
             world.violate(Oracle::Timeout, "the simulation did not end".to_owned());
         }
+        let counts = world.lock().counts;
         Report {
             seed: plan.seed,
             violations: world.violations(),
-            counts: world.counts(),
+            counts,
             trace: world.trace_lines(),
         }
     })
@@ -68,7 +70,7 @@ fn steps(plan: &Plan, actor: Actor) -> Vec<Step> {
 
 async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
     let mut incarnation = 0;
-    let mut session = Session::start(world, client, incarnation, folder.to_owned());
+    let mut session = Session::start(world, client, incarnation, folder.to_owned(), false);
     for step in steps(&world.plan, Actor::Client(client)) {
         world.sleep(session.slot(), step.pause_ms).await;
         session.trace(|| format!("step {} {:?}", step.number, step.action));
@@ -76,35 +78,19 @@ async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
         if step.pause_ms == LONG_PAUSE_MS {
             Box::pin(session.resolve()).await;
         }
-        let action = Box::pin(session.perform(&step));
-        match &step.crash {
-            None => action.await,
-            Some(crash) => {
-                let limit = Duration::from_millis(crash.after_ms);
-                if tokio::time::timeout(limit, action).await.is_err() {
-                    let mut in_recovery = crash.in_recovery_ms.iter();
-                    loop {
-                        let slot = session.slot();
-                        drop(session);
-                        incarnation += 1;
-                        world.note_crash(client);
-                        world.sleep(slot, crash.down_ms).await;
-                        world.trace(slot, || {
-                            format!("step {} restart {incarnation} after a crash", step.number)
-                        });
-                        session = Session::start(world, client, incarnation, folder.to_owned());
-                        let recovery = Box::pin(session.resolve());
-                        let Some(limit) = in_recovery.next() else {
-                            recovery.await;
-                            break;
-                        };
-                        let limit = Duration::from_millis(*limit);
-                        if tokio::time::timeout(limit, recovery).await.is_ok() {
-                            break;
-                        }
-                    }
-                }
-            }
+        let mut limits = step.crashes_after_ms.iter();
+        let mut has_ended = ends_within(limits.next(), Box::pin(session.perform(&step))).await;
+        while !has_ended {
+            let slot = session.slot();
+            drop(session);
+            incarnation += 1;
+            world.note_crash(client);
+            world.sleep(slot, step.down_ms).await;
+            world.trace(slot, || {
+                format!("step {} restart {incarnation} after a crash", step.number)
+            });
+            session = Session::start(world, client, incarnation, folder.to_owned(), false);
+            has_ended = ends_within(limits.next(), Box::pin(session.resolve())).await;
         }
         world.sleep(session.slot(), 1).await;
         Box::pin(world.check()).await;
@@ -112,6 +98,12 @@ async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
             return;
         }
     }
+}
+
+/// Awaits a future, up to a time limit in milliseconds if there is one. Returns whether it has ended.
+async fn ends_within(limit_ms: Option<&u64>, future: impl Future<Output = ()>) -> bool {
+    let limit = limit_ms.map_or(Duration::MAX, |ms| Duration::from_millis(*ms));
+    tokio::time::timeout(limit, future).await.is_ok()
 }
 
 async fn run_environment(world: &World) {
@@ -136,9 +128,9 @@ async fn run_environment(world: &World) {
 
 /// Lets everything end without faults, and checks what is left.
 async fn drain(world: &Arc<World>, folder: &Path) {
-    world.clear_faults();
+    world.lock().are_faults_cleared = true;
     let nothing_under_way = async || {
-        while world.in_flight() > 0 {
+        while world.lock().in_flight > 0 {
             world.sleep(ENVIRONMENT_SLOT, 1_000).await;
         }
     };
@@ -151,7 +143,7 @@ async fn drain(world: &Arc<World>, folder: &Path) {
         // The client may have spent its window with its last step.
         world.note_process_end(client);
         let session =
-            Session::start(world, client, u64::MAX >> 32, folder.join(client.to_string()));
+            Session::start(world, client, u64::MAX >> 32, folder.join(client.to_string()), false);
         session.trace(|| "drain".to_owned());
         for _ in 0..FINAL_ROUNDS {
             Box::pin(session.resolve()).await;
@@ -173,4 +165,46 @@ async fn drain(world: &Arc<World>, folder: &Path) {
     // What nobody knows of ends as well.
     world.sleep(ENVIRONMENT_SLOT, FINAL_WAIT_MS).await;
     world.check_at_end().await;
+}
+
+/// Returns a smaller plan that violates the same oracle.
+pub(super) fn shrink(plan: &Plan, defect: Option<Defect>, oracle: Oracle) -> Plan {
+    let mut runs = 0;
+    let mut fails = |plan: &Plan| {
+        runs += 1;
+        let violations = run(plan, defect).violations;
+        (runs <= MAX_SHRINKING_RUNS, violations.first().is_some_and(|first| first.oracle == oracle))
+    };
+    let mut smallest = plan.clone();
+    let mut size = smallest.steps.len().div_ceil(2);
+    while size > 0 {
+        let mut start = 0;
+        while start < smallest.steps.len() {
+            let mut candidate = smallest.clone();
+            let end = (start + size).min(candidate.steps.len());
+            candidate.steps.drain(start..end);
+            match fails(&candidate) {
+                (false, _) => return smallest,
+                (true, true) => smallest = candidate,
+                (true, false) => start = end,
+            }
+        }
+        size /= 2;
+    }
+    for fault in 0..smallest.faults.0.len() {
+        let mut candidate = smallest.clone();
+        candidate.faults.0[fault] = 0;
+        if fails(&candidate) == (true, true) {
+            smallest = candidate;
+        }
+    }
+    for step in 0..smallest.steps.len() {
+        let mut candidate = smallest.clone();
+        if !std::mem::take(&mut candidate.steps[step].crashes_after_ms).is_empty()
+            && fails(&candidate) == (true, true)
+        {
+            smallest = candidate;
+        }
+    }
+    smallest
 }

@@ -1,11 +1,10 @@
 //! One process of a client: an application that uses the SDK and its journal.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use svc_sdk::contract::Operation;
 use svc_sdk::journal::{Journal, MemoryStore, SpendLimit};
 use svc_sdk::{
     ApiKey, Call, Client, ClientBuilder, ClientSurface, Error, Result, RetryPolicy, TaskGroup,
@@ -15,8 +14,7 @@ use svc_sdk::{developer, open};
 use tokio::sync::watch;
 
 use super::books::BUDGET;
-use super::defect::Defect;
-use super::oracle::Oracle;
+use super::oracle::{Defect, Oracle};
 use super::orders::Orders;
 use super::plan::{ClientPlan, Step};
 use super::rng::Rng;
@@ -43,21 +41,12 @@ pub(super) struct Session {
     pub(super) journal: Journal,
     owner: MemoryStore,
     incarnation: u64,
-    calls: Mutex<u64>,
+    calls: AtomicU64,
 }
 
 impl Session {
     /// Starts a process. `incarnation` counts the processes of the client.
     pub(super) fn start(
-        world: &Arc<World>,
-        client: usize,
-        incarnation: u64,
-        folder: PathBuf,
-    ) -> Arc<Self> {
-        Self::start_process(world, client, incarnation, folder, false)
-    }
-
-    fn start_process(
         world: &Arc<World>,
         client: usize,
         incarnation: u64,
@@ -97,7 +86,7 @@ impl Session {
             plan,
             tasks,
             incarnation,
-            calls: Mutex::new(0),
+            calls: AtomicU64::new(1),
         })
     }
 
@@ -119,7 +108,7 @@ impl Session {
     /// Starts another process of the client, beside this one, which may take this one for a dead one.
     pub(super) fn start_another(&self, step: &Step, is_impatient: bool) -> Arc<Self> {
         let (number, folder) = (SECOND_PROCESS + self.incarnation, self.folder.clone());
-        let another = Self::start_process(&self.world, self.client, number, folder, is_impatient);
+        let another = Self::start(&self.world, self.client, number, folder, is_impatient);
         *another.network.rng() = Rng::derive(step.seed, 4);
         for network in [&self.network, &another.network] {
             network.is_beside_another.store(true, Ordering::Relaxed);
@@ -142,9 +131,8 @@ impl Session {
 
     /// Names a call that submits nothing.
     fn call_name(&self) -> String {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        *calls += 1;
-        format!("c{}.{}-{}", self.client, self.incarnation, *calls)
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        format!("c{}.{}-{number}", self.client, self.incarnation)
     }
 
     /// Makes a call that submits nothing.
@@ -176,7 +164,7 @@ impl Session {
         future: F,
     ) -> Option<F::Output> {
         let started = self.world.now_ms();
-        self.world.count(|counts| counts.operations += 1);
+        self.world.lock().counts.operations += 1;
         let guard = Duration::from_millis(limit_ms * 20 + 3_600_000);
         let output = tokio::time::timeout(guard, future).await.ok();
         let elapsed = self.world.now_ms() - started;
@@ -203,7 +191,7 @@ impl Drop for Session {
     }
 }
 
-fn client_builder<S: ClientSurface>(
+pub(super) fn client_builder<S: ClientSurface>(
     base_url: &str,
     key: &str,
     network: &Arc<Network>,
@@ -223,10 +211,4 @@ fn client_builder<S: ClientSurface>(
         Some(limit) => builder.spend_limit(SpendLimit::new(BUDGET, limit)),
         None => builder,
     }
-}
-
-/// Returns all operations that read something.
-pub(super) fn reads() -> impl Iterator<Item = Operation> {
-    let all = Operation::ALL.iter().copied();
-    all.filter(|operation| operation.method() == svc_sdk::contract::Method::Get)
 }

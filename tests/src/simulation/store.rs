@@ -12,7 +12,7 @@ use svc_sdk::journal::store::{
 };
 use svc_sdk::types::Usd;
 
-use super::defect::Defect;
+use super::oracle::Defect;
 use super::world::World;
 
 /// How long a process is stopped, and the owner timeout of the store: after a write, no other process may take

@@ -13,8 +13,7 @@ use svc_sdk::{
 };
 use tokio::task::JoinSet;
 
-use super::defect::Defect;
-use super::oracle::Oracle;
+use super::oracle::{Defect, Oracle};
 use super::orders::{Accepted, Order, ResourceKind};
 use super::plan::Step;
 use super::rng::Rng;

@@ -1,22 +1,22 @@
-//! Calls of the paid tools of the MCP endpoint.
+//! Calls of the paid tools of the MCP endpoint, and the messages of these that the network sees.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_mcp::{McpClient, McpError, ToolResult};
-use svc_sdk::contract::Operation;
-use svc_sdk::{ApiKey, RetryPolicy, developer};
+use svc_sdk::contract::{Operation, RetryClass};
+use svc_sdk::developer;
 
 use super::orders::{Order, ResourceKind};
 use super::plan::Tools;
 use super::rng::Rng;
-use super::session::Session;
+use super::session::{Session, client_builder};
 use super::submit;
-use super::transport::{CALL_HEADER, FaultyTransport};
+use super::transport::CALL_HEADER;
 
 /// The argument by which a tool recognizes a repeated call.
-pub(super) const KEY: &str = "idempotency_key";
+const KEY: &str = "idempotency_key";
 /// How many messages a handshake has at most, each with the time limit of a call.
 const HANDSHAKE_MESSAGES: u64 = 4;
 /// What a submit of a tool does, each with the time limit of a call: it lists the tools, waits for
@@ -31,7 +31,7 @@ pub(super) struct PaidTool {
 }
 
 /// The tools that cost money.
-pub(super) static PAID_TOOLS: [PaidTool; 5] = [
+static PAID_TOOLS: [PaidTool; 5] = [
     PaidTool { name: "image_generate", kind: ResourceKind::DeveloperJob },
     PaidTool { name: "video_generate", kind: ResourceKind::DeveloperJob },
     PaidTool { name: "music_generate", kind: ResourceKind::DeveloperJob },
@@ -89,7 +89,15 @@ impl Session {
         name: &str,
     ) -> Option<Result<ToolResult, McpError>> {
         let limit = self.call_timeout_ms();
-        let channel = self.mcp_channel(name).build().unwrap();
+        let (mock, keys) = (self.world.mock(), &self.world.credentials[self.client]);
+        let channel: developer::ClientBuilder =
+            client_builder(mock.mcp_url(), &keys.developer, &self.network, &self.journal);
+        let channel = channel
+            .default_header(CALL_HEADER, name)
+            .task_group(&self.tasks)
+            .seed(self.network.rng().next())
+            .build()
+            .unwrap();
         let connect = McpClient::with_client(&channel);
         // The client is boxed: its future is large.
         let connect = Box::pin(self.within(name, limit * HANDSHAKE_MESSAGES, connect));
@@ -100,22 +108,6 @@ impl Session {
         let call = client.submit(tool.name, order.body.clone());
         let call = call.submission_id(&*order.name).into_future();
         self.within(name, limit * SUBMIT_PARTS, call).await
-    }
-
-    /// The client that sends the messages of a call.
-    fn mcp_channel(&self, name: &str) -> developer::ClientBuilder {
-        let keys = &self.world.credentials[self.client];
-        developer::Client::builder()
-            .base_url(self.world.mock().mcp_url())
-            .api_key(ApiKey::new(keys.developer.as_str()).unwrap())
-            .transport(Arc::new(FaultyTransport(Arc::clone(&self.network))))
-            .retry(RetryPolicy::default().max_retries(self.plan.max_retries))
-            .timeout(Duration::from_millis(self.plan.call_timeout_ms))
-            .attempt_timeout(Duration::from_millis(self.plan.attempt_timeout_ms))
-            .default_header(CALL_HEADER, name)
-            .journal(self.journal.clone())
-            .task_group(&self.tasks)
-            .seed(self.network.rng().next())
     }
 }
 
@@ -146,4 +138,75 @@ fn arguments(tool: &PaidTool, id: &str, workspace: &str, rng: &mut Rng) -> Value
         arguments["max_spend_usd"] = rng.pick(&[json!(5), json!(5), json!(0.001)]).clone();
     }
     arguments
+}
+
+/// A JSON-RPC message of a client.
+#[derive(Clone, Debug)]
+pub(super) struct McpMessage {
+    pub(super) method: String,
+    /// What it makes, if it calls a tool that costs money.
+    made: Option<ResourceKind>,
+    has_key: bool,
+}
+
+impl McpMessage {
+    pub(super) fn read(body: &[u8]) -> Option<Self> {
+        let message: Value = serde_json::from_slice(body).ok()?;
+        let tool = message["params"]["name"].as_str();
+        let paid = PAID_TOOLS.iter().find(|paid| tool == Some(paid.name));
+        Some(Self {
+            method: message["method"].as_str().unwrap_or_default().to_owned(),
+            made: paid.map(|paid| paid.kind),
+            has_key: message["params"]["arguments"][KEY].is_string(),
+        })
+    }
+
+    /// Whether it calls a tool that costs money.
+    pub(super) fn is_paid(&self) -> bool {
+        self.made.is_some()
+    }
+
+    /// Returns when a client may send the message again. The service documents keys for runs only.
+    pub(super) fn retry_class(&self) -> RetryClass {
+        match (self.made, self.has_key) {
+            (None, _) => RetryClass::Idempotent,
+            (Some(_), false) => RetryClass::Never,
+            (Some(ResourceKind::DeveloperJob), true) => RetryClass::Unsent,
+            (Some(_), true) => RetryClass::Key,
+        }
+    }
+}
+
+/// Returns the message without its idempotency key.
+pub(super) fn without_key(body: &Bytes) -> Bytes {
+    change(body, |message| {
+        let arguments = message.pointer_mut("/params/arguments");
+        if let Some(Value::Object(arguments)) = arguments {
+            arguments.remove(KEY);
+        }
+    })
+}
+
+/// Returns the reply without the argument for idempotency keys in its list of tools.
+pub(super) fn without_documented_keys(body: &Bytes) -> Bytes {
+    change(body, |reply| {
+        let tools = reply.pointer_mut("/result/tools");
+        for tool in tools.and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(Value::Object(arguments)) = tool.pointer_mut("/inputSchema/properties") {
+                arguments.remove(KEY);
+            }
+        }
+    })
+}
+
+fn change(body: &Bytes, change: impl FnOnce(&mut Value)) -> Bytes {
+    let Ok(mut json) = serde_json::from_slice::<Value>(body) else { return body.clone() };
+    change(&mut json);
+    Bytes::from(json.to_string())
+}
+
+/// Returns the id of the job or run that the reply to a paid call names, or `None` if the call was
+/// rejected.
+pub(super) fn created_id(reply: &Value) -> Option<String> {
+    resource_id(&reply["result"]["structuredContent"])
 }

@@ -8,21 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, LOCATION};
-use http::{HeaderMap, Request};
-use http_body_util::BodyExt;
-use svc_mock_server::InProcess;
+use http::{HeaderMap, Request, Response};
 use svc_sdk::contract::{Operation, RetryClass};
-use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
+use svc_sdk::transport::{Body, ResponseFuture, Transport, TransportError};
 use tokio::sync::{oneshot, watch};
 
-use super::defect::Defect;
 use super::fault::{
-    Fault, MockReply, Outcome, change_after, change_media, conflict, draw, injected_before,
+    Fault, MockReply, Reply, change_after, change_media, conflict, draw, injected_before,
 };
-use super::mcp_message::{self, McpMessage};
+use super::mock::send;
+use super::oracle::Defect;
 use super::plan::Tools;
 use super::recorder::{Abandoned, Sent};
 use super::rng::Rng;
+use super::tools::{self, McpMessage};
 use super::world::World;
 
 /// The header that names a call, as `<order>#<call>`.
@@ -54,7 +53,7 @@ impl Transport for FaultyTransport {
             tokio::select! {
                 biased;
                 _ = end.wait_for(|has_ended| *has_ended) => {}
-                outcome = Arc::clone(&network).send(request) => return outcome,
+                response = Arc::clone(&network).send(request) => return response,
             }
             std::future::pending().await
         })
@@ -70,22 +69,25 @@ impl Network {
         self.world.trace(self.slot(), text);
     }
 
-    async fn send(self: Arc<Self>, request: Request<Bytes>) -> Outcome {
+    async fn send(
+        self: Arc<Self>,
+        request: Request<Bytes>,
+    ) -> Result<Response<Body>, TransportError> {
         let request = self.inject_into_request(request);
-        let outcome = Arc::clone(&self).send_once(request.clone()).await;
-        match self.inject_request_after(request, &outcome) {
-            Some(another) => self.send_once(another).await,
-            None => outcome,
+        let mut reply = self.send_once(request.clone()).await;
+        if let Some(another) = self.inject_request_after(request, &reply) {
+            reply = self.send_once(another).await;
         }
+        Ok(reply?.into_response(self.world.defect))
     }
 
-    /// Returns the request that a defective client sends in place of taking the outcome.
+    /// Returns the request that a defective client sends in place of taking the reply.
     fn inject_request_after(
         &self,
         mut request: Request<Bytes>,
-        outcome: &Outcome,
+        reply: &Reply,
     ) -> Option<Request<Bytes>> {
-        match (self.world.defect?, outcome) {
+        match (self.world.defect?, reply) {
             (Defect::RetryAfterAmbiguousFailure, Err(error)) => {
                 let is_submit = request.headers().contains_key("idempotency-key");
                 (is_submit && error.may_have_been_sent()).then_some(request)
@@ -94,8 +96,8 @@ impl Network {
                 let message = McpMessage::read(request.body())?;
                 (message.is_paid() && error.may_have_been_sent()).then_some(request)
             }
-            (Defect::CredentialSentOnRedirect, Ok(response)) => {
-                let location = response.headers().get(LOCATION)?.to_str().ok()?;
+            (Defect::CredentialSentOnRedirect, Ok(reply)) => {
+                let location = reply.headers.get(LOCATION)?.to_str().ok()?;
                 *request.uri_mut() = location.parse().ok()?;
                 Some(request)
             }
@@ -127,38 +129,35 @@ impl Network {
         self.rng.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send_once(self: Arc<Self>, request: Request<Bytes>) -> Outcome {
+    async fn send_once(self: &Arc<Self>, request: Request<Bytes>) -> Reply {
         let sent = self.record(&request);
         let mut rng = Rng::new(self.rng().next());
-        let fault = match self.world.are_faults_cleared() {
+        let fault = match self.world.lock().are_faults_cleared {
             true => Fault::None,
             false => draw(&self.world.plan.faults, &mut rng),
         };
-        let (reply, outcome) = oneshot::channel();
-        self.world.add_in_flight(sent.order.as_deref());
-        let network = Arc::clone(&self);
-        let exchange_sent = sent.clone();
+        let (sender, reply) = oneshot::channel();
+        let (network, exchanged) = (Arc::clone(self), sent.clone());
+        self.world.change_in_flight(sent.order.as_deref(), 1);
         tokio::spawn(async move {
-            let world = Arc::clone(&network.world);
-            let order = exchange_sent.order.clone();
-            network.exchange(request, exchange_sent, fault, rng, reply).await;
-            world.remove_in_flight(order.as_deref());
+            network.exchange(request, &exchanged, fault, rng, sender).await;
+            network.world.change_in_flight(exchanged.order.as_deref(), -1);
         });
-        let mut abandoned = Abandoned { network: &self, sent: &sent, is_armed: true };
-        let outcome = outcome.await.unwrap_or_else(|_| Err(lost()));
+        let mut abandoned = Abandoned { network: self, sent: &sent, is_armed: true };
+        let reply = reply.await.unwrap_or_else(|_| Err(lost()));
         abandoned.is_armed = false;
-        self.observe(&sent, &outcome);
-        outcome
+        self.observe(&sent, &reply);
+        reply
     }
 
     /// Carries a request to the mock and its reply back.
     async fn exchange(
-        self: Arc<Self>,
+        &self,
         mut request: Request<Bytes>,
-        sent: Sent,
+        sent: &Sent,
         fault: Fault,
         mut rng: Rng,
-        reply: oneshot::Sender<Outcome>,
+        reply: oneshot::Sender<Reply>,
     ) {
         let slot = self.slot();
         self.world.sleep(slot, rng.between(5, 400)).await;
@@ -172,13 +171,13 @@ impl Network {
             self.trace(|| format!("  x {} delayed on its way", sent.label));
             self.fail(reply, &mut rng).await;
             self.world.sleep(slot, rng.between(1_000, 60_000)).await;
-            self.arrive(request, &sent, false).await;
+            self.arrive(request, sent, false).await;
             return;
         }
         if let Some(injected) = injected_before(fault, is_after, &mut rng) {
             self.trace(|| format!("  x {} {} injected", sent.label, injected.status));
             self.world.sleep(slot, rng.between(5, 400)).await;
-            drop(reply.send(injected.into_response(&self.world)));
+            drop(reply.send(Ok(injected)));
             return;
         }
         if fault == Fault::LostRequest {
@@ -191,10 +190,10 @@ impl Network {
             let other = HeaderValue::from_static("Bearer svc_unknown_key");
             request.headers_mut().insert(AUTHORIZATION, other);
         }
-        let is_conflict = fault == Fault::Conflict && self.is_carried_out(&sent);
+        let is_conflict = fault == Fault::Conflict && self.is_carried_out(sent);
         let mut answer = match is_conflict {
             true => Some(conflict()),
-            false => self.arrive(request, &sent, true).await,
+            false => self.arrive(request, sent, true).await,
         };
         let delay = match fault {
             Fault::Slow => rng.between(500, 100_000),
@@ -212,32 +211,30 @@ impl Network {
             Some(answer) => {
                 let cut = if answer.is_cut { ", cut short" } else { "" };
                 self.trace(|| format!("  < {} {}{cut}", sent.label, answer.status));
-                drop(reply.send(answer.into_response(&self.world)));
+                drop(reply.send(Ok(answer)));
             }
             None => {
                 self.trace(|| format!("  x {} reply lost", sent.label));
-                self.world.count(|counts| counts.lost_replies += 1);
+                self.world.lock().counts.lost_replies += 1;
                 self.fail(reply, &mut rng).await;
             }
         }
     }
 
     /// Fails a request whose fate its client does not learn: at once, or by silence.
-    async fn fail(&self, reply: oneshot::Sender<Outcome>, rng: &mut Rng) {
+    async fn fail(&self, mut reply: oneshot::Sender<Reply>, rng: &mut Rng) {
         if rng.per_mille(300) {
             // The client is not told anything until its own time limit passes.
-            let mut reply = reply;
             let silence = self.world.sleep(self.slot(), SILENCE_MS);
             tokio::select! {
                 biased;
                 () = reply.closed() => return,
                 () = silence => {}
             }
-            drop(reply.send(Err(lost())));
         } else {
             self.world.sleep(self.slot(), rng.between(5, 2_000)).await;
-            drop(reply.send(Err(lost())));
         }
+        drop(reply.send(Err(lost())));
     }
 
     /// Returns whether the submit was carried out before, with a key that the service recognizes.
@@ -266,16 +263,17 @@ impl Network {
         self.inject_into_key(sent.operation, request.headers_mut());
         let has_tool_keys = self.world.plan.tools == Tools::WithKeys;
         if sent.message.is_some() && (!has_tool_keys || world.has(Defect::ToolKeyIgnored)) {
-            *request.body_mut() = mcp_message::without_key(request.body());
+            *request.body_mut() = tools::without_key(request.body());
         }
         let (mock, generation) = world.mock_and_generation();
-        let mut answer = tokio::select! {
+        let response = tokio::select! {
             biased;
-            answer = answer(&mock, request) => answer,
+            response = send(&mock, request) => response,
             () = world.mock_replaced(generation) => None,
         };
+        let mut answer = response.map(MockReply::of);
         if let Some(answer) = answer.as_mut().filter(|_| sent.message.is_some() && !has_tool_keys) {
-            answer.body = mcp_message::without_documented_keys(&answer.body);
+            answer.body = tools::without_documented_keys(&answer.body);
         }
         if sent.operation == Some(Operation::SigningSecretRotate)
             && let Some(answer) = answer.as_ref().filter(|it| it.status.is_success())
@@ -302,8 +300,7 @@ impl Network {
             return;
         }
         let key = key.to_str().unwrap_or_default().to_owned();
-        let is_known = self.world.note_key(operation, &key);
-        if is_known && self.world.has(Defect::ReplayExecuted) {
+        if self.world.is_accepted_key(operation, &key) && self.world.has(Defect::ReplayExecuted) {
             let other = format!("{key}-{}", self.world.now_ms());
             headers.insert("idempotency-key", HeaderValue::from_str(&other).unwrap());
         }
@@ -312,10 +309,4 @@ impl Network {
 
 fn lost() -> TransportError {
     TransportError::maybe_sent("connection reset")
-}
-
-async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<MockReply> {
-    let (head, body) = mock.send(request).await.ok()?.into_parts();
-    let body = body.collect().await.ok()?.to_bytes();
-    Some(MockReply { status: head.status, headers: head.headers, body, is_cut: false })
 }

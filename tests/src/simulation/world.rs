@@ -16,12 +16,10 @@ use tokio::time::Instant;
 
 use super::Counts;
 use super::books::{Books, client_of};
-use super::defect::Defect;
-use super::mock::{Credentials, Mailboxes, add_keys, new_mock, wall_after};
-use super::oracle::Oracle;
+use super::mock::{Credentials, Mailboxes, SigningSecrets, add_keys, new_mock, wall_after};
+use super::oracle::{Defect, Oracle};
 use super::orders::Orders;
 use super::plan::Plan;
-use super::signing_secrets::SigningSecrets;
 
 /// The slots of virtual time. An actor acts only in milliseconds of its own slot, so that the order
 /// of two actors never depends on which of them the runtime happens to poll first.
@@ -83,8 +81,8 @@ pub(super) struct State {
     pub(super) mock: InProcess,
     pub(super) generation: u64,
     pub(super) outage_until_ms: u64,
-    are_faults_cleared: bool,
-    in_flight: u64,
+    pub(super) are_faults_cleared: bool,
+    pub(super) in_flight: i64,
     pub(super) older_snapshot: Option<Value>,
     pub(super) requests_before_restore: u64,
     trace: Vec<(u64, u64, usize, String)>,
@@ -92,15 +90,14 @@ pub(super) struct State {
     pub(super) counts: Counts,
     created: BTreeMap<String, Creation>,
     /// What was created and is not known to be in a journal.
-    unconfirmed: BTreeSet<String>,
+    pub(super) unconfirmed: BTreeSet<String>,
     /// What was made of each order.
     made: BTreeMap<String, BTreeSet<String>>,
     /// The top-ups that are to be paid.
     pub(super) top_ups: BTreeSet<String>,
     /// How many requests of each order are under way.
-    under_way: BTreeMap<String, u64>,
+    under_way: BTreeMap<String, i64>,
     calls: BTreeMap<String, CallRecord>,
-    used_keys: BTreeSet<(String, String)>,
     /// The keys of the submits that were carried out.
     accepted_keys: BTreeSet<(String, String)>,
     tainted_until_ms: BTreeMap<String, u64>,
@@ -205,14 +202,6 @@ impl World {
         trace.into_iter().map(line).collect()
     }
 
-    pub(super) fn count(&self, count: impl FnOnce(&mut Counts)) {
-        count(&mut self.lock().counts);
-    }
-
-    pub(super) fn counts(&self) -> Counts {
-        self.lock().counts
-    }
-
     pub(super) fn violate(&self, oracle: Oracle, message: String) {
         let at_ms = self.now_ms();
         let mut state = self.lock();
@@ -240,28 +229,12 @@ impl World {
         self.now_ms() < self.lock().outage_until_ms
     }
 
-    pub(super) fn are_faults_cleared(&self) -> bool {
-        self.lock().are_faults_cleared
-    }
-
-    pub(super) fn clear_faults(&self) {
-        self.lock().are_faults_cleared = true;
-    }
-
-    /// Notes that a request is under way, which may be one of an order.
-    pub(super) fn add_in_flight(&self, order: Option<&str>) {
+    /// Notes that so many more requests are under way, which may be those of an order.
+    pub(super) fn change_in_flight(&self, order: Option<&str>, change: i64) {
         let mut state = self.lock();
-        state.in_flight += 1;
+        state.in_flight += change;
         if let Some(order) = order {
-            *state.under_way.entry(order.to_owned()).or_default() += 1;
-        }
-    }
-
-    pub(super) fn remove_in_flight(&self, order: Option<&str>) {
-        let mut state = self.lock();
-        state.in_flight -= 1;
-        if let Some(count) = order.and_then(|order| state.under_way.get_mut(order)) {
-            *count -= 1;
+            *state.under_way.entry(order.to_owned()).or_default() += change;
         }
     }
 
@@ -273,10 +246,6 @@ impl World {
     /// Returns whether a request of an order was ever sent.
     pub(super) fn was_sent(&self, order: &str) -> bool {
         self.lock().under_way.contains_key(order)
-    }
-
-    pub(super) fn in_flight(&self) -> u64 {
-        self.lock().in_flight
     }
 
     /// Waits until the mock was replaced by a restored one.
@@ -303,7 +272,7 @@ impl World {
 
     /// Notes the end of a process in the middle of a step.
     pub(super) fn note_crash(&self, client: usize) {
-        self.count(|counts| counts.crashes += 1);
+        self.lock().counts.crashes += 1;
         self.note_process_end(client);
     }
 
@@ -340,12 +309,6 @@ impl World {
         before
     }
 
-    /// Notes a key, and returns whether it was used before.
-    pub(super) fn note_key(&self, operation: Operation, key: &str) -> bool {
-        let entry = (operation.name().to_owned(), key.to_owned());
-        !self.lock().used_keys.insert(entry)
-    }
-
     /// Notes the key of a submit that was carried out.
     pub(super) fn note_accepted_key(&self, operation: Operation, key: &str) {
         let entry = (operation.name().to_owned(), key.to_owned());
@@ -368,12 +331,8 @@ impl World {
         self.note_creation(id, order.unwrap_or_default(), !is_outside_limit);
     }
 
-    /// Notes a job, whose submit may still be to be answered.
-    pub(super) fn note_job(&self, id: &str, order: &str) {
-        self.note_creation(id, order, true);
-    }
-
-    fn note_creation(&self, id: &str, order: &str, has_limit: bool) {
+    /// Notes what was made of an order, whose submit may still be to be answered.
+    pub(super) fn note_creation(&self, id: &str, order: &str, has_limit: bool) {
         let has_limit = has_limit && self.spend_limit().is_some();
         let mut state = self.lock();
         if state.created.contains_key(id) {
@@ -419,13 +378,8 @@ impl State {
         creations.collect()
     }
 
-    /// Notes that a journal has what was created.
-    pub(super) fn confirm(&mut self, id: &str) {
-        self.unconfirmed.remove(id);
-    }
-
     /// Forgets which journal has what.
-    pub(super) fn confirm_again(&mut self) {
+    pub(super) fn forget_confirmations(&mut self) {
         self.unconfirmed = self.created.keys().cloned().collect();
     }
 

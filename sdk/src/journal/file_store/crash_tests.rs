@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use super::simulated_disk::{Faults, SimulatedDisk};
 use super::*;
 use crate::journal::store::{Hold, Owner, Phase, Reservation, StoredIntent};
+use crate::journal::testing::intent;
 use crate::types::Usd;
 
 const BUDGET: &str = "images";
@@ -111,19 +112,13 @@ impl CrashRun {
 
     fn new_intent(&mut self) -> NewIntent {
         self.count += 1;
+        let submission = format!("order-{}", self.random.u32(..12));
+        let (budget, amount) = (BUDGET.to_owned(), Usd::from_micros(100));
         NewIntent {
-            id: IntentId::new(format!("{:032x}", self.count)),
-            namespace: "shop".to_owned(),
-            account: String::new(),
-            submission_id: Some(format!("order-{}", self.random.u32(..12))),
             generation: self.random.u32(1..4),
-            is_permanent: false,
             facts: "{\"operation\":\"image_generate\"}".to_owned(),
-            reservation: Some(Reservation {
-                budget: BUDGET.to_owned(),
-                amount: Usd::from_micros(100),
-                limit: LIMIT,
-            }),
+            reservation: Some(Reservation { budget, amount, limit: LIMIT }),
+            ..intent(self.count, &submission)
         }
     }
 
@@ -250,31 +245,22 @@ async fn crash_at_every_operation(is_single_file: bool, seed: u64, faults: Fault
     }
 }
 
+/// Flushes that fail and a disk that is full, apart and together.
 #[tokio::test]
 async fn keeps_what_was_acknowledged_at_a_crash() {
-    for seed in 0..3 {
-        crash_at_every_operation(false, seed, Faults::default()).await;
+    let seeds_and_faults = [
+        (false, 0, Faults::default()),
+        (false, 1, Faults::default()),
+        (false, 2, Faults::default()),
+        (true, 3, Faults::default()),
+        (false, 4, Faults { sync: 6, full: 0 }),
+        (true, 5, Faults { sync: 6, full: 0 }),
+        (false, 6, Faults { sync: 0, full: 6 }),
+        (true, 7, Faults { sync: 0, full: 6 }),
+        (false, 8, Faults { sync: 8, full: 8 }),
+        (true, 9, Faults { sync: 8, full: 8 }),
+    ];
+    for (is_single_file, seed, faults) in seeds_and_faults {
+        crash_at_every_operation(is_single_file, seed, faults).await;
     }
-    crash_at_every_operation(true, 3, Faults::default()).await;
-}
-
-#[tokio::test]
-async fn keeps_what_was_acknowledged_if_flushes_fail() {
-    let faults = Faults { sync: 6, full: 0 };
-    crash_at_every_operation(false, 4, faults).await;
-    crash_at_every_operation(true, 5, faults).await;
-}
-
-#[tokio::test]
-async fn keeps_what_was_acknowledged_if_the_disk_is_full() {
-    let faults = Faults { sync: 0, full: 6 };
-    crash_at_every_operation(false, 6, faults).await;
-    crash_at_every_operation(true, 7, faults).await;
-}
-
-#[tokio::test]
-async fn keeps_what_was_acknowledged_if_everything_fails() {
-    let faults = Faults { sync: 8, full: 8 };
-    crash_at_every_operation(false, 8, faults).await;
-    crash_at_every_operation(true, 9, faults).await;
 }

@@ -82,20 +82,14 @@ impl Disk for SystemDisk {
     fn open(&self, path: &Path, how: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         options.read(true).append(how != OpenMode::ReadOnly);
+        options.create(how == OpenMode::OrCreate).create_new(how == OpenMode::New);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match how {
-            OpenMode::Existing | OpenMode::ReadOnly => {}
-            OpenMode::OrCreate => {
-                options.create(true);
-            }
-            OpenMode::New => {
-                options.create_new(true);
-                match fs::remove_file(path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-            }
+        if how == OpenMode::New
+            && let Err(error) = fs::remove_file(path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
         }
         Ok(Box::new(options.open(path)?))
     }

@@ -12,7 +12,7 @@ mod single_file;
 mod state;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Handle;
@@ -23,6 +23,7 @@ use self::folder::Folder;
 use self::operations::Session;
 use self::owners::Ownership;
 use self::state::{LogAccess, Place, StoreJob};
+use super::lock;
 use super::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, OwnerCalls, Store,
     StoreError, StoreFuture, StoredIntent, SubmissionKey,
@@ -192,7 +193,7 @@ impl FileStore {
         });
         let shared = &self.0.0;
         let is_first = {
-            let mut queue = shared.queue();
+            let mut queue = lock(&shared.queue);
             queue.jobs.push(job);
             !std::mem::replace(&mut queue.is_running, true)
         };
@@ -223,7 +224,7 @@ impl Worker {
     fn run(mut self) {
         loop {
             let jobs = {
-                let mut queue = self.shared.queue();
+                let mut queue = lock(&self.shared.queue);
                 if queue.jobs.is_empty() {
                     queue.is_running = false;
                     self.is_done = true;
@@ -231,7 +232,7 @@ impl Worker {
                 }
                 std::mem::take(&mut queue.jobs)
             };
-            self.shared.state().run(jobs);
+            lock(&self.shared.state).run(jobs);
         }
     }
 }
@@ -240,25 +241,15 @@ impl Drop for Worker {
     fn drop(&mut self) {
         if !self.is_done {
             // The runtime was shut down before the task has run.
-            *self.shared.queue() = JobQueue::default();
+            *lock(&self.shared.queue) = JobQueue::default();
         }
-    }
-}
-
-impl SharedLog {
-    fn queue(&self) -> MutexGuard<'_, JobQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, LogAccess> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for OpenStore {
     fn drop(&mut self) {
         // The task may run on for a moment, but this owner is gone.
-        self.0.state().close();
+        lock(&self.0.state).close();
     }
 }
 

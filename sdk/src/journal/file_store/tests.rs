@@ -1,5 +1,6 @@
 //! The store on the disk of the operating system.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use futures_util::FutureExt;
@@ -8,7 +9,7 @@ use futures_util::future::join_all;
 use super::simulated_disk::{Faults, SimulatedDisk};
 use super::*;
 use crate::journal::store::{Owner, Phase, StoredIntent};
-use crate::journal::testing::{StoreSource, run_concurrent_calls, run_random_operations};
+use crate::journal::testing::{StoreSource, intent, run_concurrent_calls, run_random_operations};
 
 impl StoreSource for tempfile::TempDir {
     type Store = FileStore;
@@ -23,23 +24,12 @@ impl StoreSource for tempfile::TempDir {
 }
 
 fn new_intent(number: u32) -> NewIntent {
-    NewIntent {
-        id: IntentId::new(format!("{number:032x}")),
-        namespace: "shop".to_owned(),
-        account: String::new(),
-        submission_id: Some(format!("order-{number}")),
-        generation: 1,
-        is_permanent: false,
-        facts: "{}".to_owned(),
-        reservation: None,
-    }
+    intent(number, &format!("order-{number}"))
 }
 
 async fn end(store: &FileStore, number: u32, phase: Phase) {
-    let change =
-        Change { record: "{\"number\":1}".to_owned(), phase: Some(phase), ..Change::default() };
-    let id = new_intent(number).id;
-    store.append(&id, &change).await.unwrap();
+    let change = Change { record: "{}".to_owned(), phase: Some(phase), ..Change::default() };
+    store.append(&new_intent(number).id, &change).await.unwrap();
 }
 
 async fn get(store: &FileStore, number: u32) -> Option<StoredIntent> {
@@ -56,6 +46,13 @@ async fn claim(store: &FileStore, id: &IntentId) -> bool {
 async fn begin(store: &FileStore, number: u32) {
     let begun = store.begin(&new_intent(number)).await.unwrap();
     assert!(matches!(begun, Begun::Written(_)));
+}
+
+async fn begin_and_end(store: &FileStore, numbers: RangeInclusive<u32>, phase: Phase) {
+    for number in numbers {
+        begin(store, number).await;
+        end(store, number, phase).await;
+    }
 }
 
 fn first_log(folder: &Path) -> PathBuf {
@@ -136,8 +133,7 @@ async fn ignores_a_line_that_was_not_written_completely() {
 async fn a_record_of_another_version_makes_its_intent_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.open().await;
-    begin(&store, 1).await;
-    end(&store, 1, Phase::Released).await;
+    begin_and_end(&store, 1..=1, Phase::Released).await;
     drop(store);
     let id = new_intent(1).id;
     let line = format!("{{\"v\":2,\"number\":1,\"id\":\"{id}\",\"revived\":true}}\n");
@@ -203,10 +199,7 @@ async fn refuses_a_log_of_another_version() {
 async fn ended_intents_move_to_the_archive_and_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.open().await;
-    for number in 1..=20 {
-        begin(&store, number).await;
-        end(&store, number, Phase::Acknowledged).await;
-    }
+    begin_and_end(&store, 1..=20, Phase::Acknowledged).await;
     drop(store);
     assert!(!first_log(folder.path()).exists());
     let store = folder.open().await;
@@ -223,10 +216,7 @@ async fn ended_intents_move_to_the_archive_and_come_back() {
 async fn does_not_read_the_archive_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.open().await;
-    for number in 1..=4 {
-        begin(&store, number).await;
-        end(&store, number, Phase::Released).await;
-    }
+    begin_and_end(&store, 1..=4, Phase::Released).await;
     drop(store);
     std::fs::remove_file(folder.path().join("archive-00000002.jsonl")).unwrap();
     let store = folder.open().await;

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn reservations_never_exceed_the_limit() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let script = Script::new([price("0.2000"), receipt("job_1")]);
     let client = limited_client(&script, &journal, 500_000);
     let submit = |id: &str| client.videos().generate(fox()).submission_id(id);
@@ -24,7 +24,7 @@ async fn reservations_never_exceed_the_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_charge_above_the_reservation_stops_the_budget() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let script = Script::new([price("0.1000"), receipt("job_1")]);
     let client = limited_client(&script, &journal, 10_000_000);
     client.videos().generate(fox()).submission_id("1").await.unwrap();
@@ -36,7 +36,7 @@ async fn a_charge_above_the_reservation_stops_the_budget() {
 async fn a_charge_that_is_recorded_later_stops_the_budget_too() {
     for (charge, is_stopped) in [("0.2000", false), ("0.2001", true)] {
         for is_settled in [false, true] {
-            let journal = Journal::with_store(MemoryStore::new());
+            let journal = Journal::in_memory();
             let answer = if is_settled { answer(202, r#"{"data": {}}"#) } else { receipt("job_1") };
             let script = Script::new([price("0.2000"), answer]);
             let client = limited_client(&script, &journal, 10_000_000);
@@ -106,7 +106,7 @@ async fn what_a_crash_left_of_which_nothing_ran_is_given_back() {
 
 #[tokio::test(start_paused = true)]
 async fn an_estimate_is_used_again_for_a_minute() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let steps = [price("0.2000"), receipt("1"), receipt("2"), price("0.3000")];
     let script = Script::new(steps);
     let client = open_client(&script, &journal);
@@ -124,7 +124,7 @@ async fn an_estimate_is_used_again_for_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_estimate_names_the_field_of_the_body() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let refused = json!({"error": {
         "code": "invalid_request",
         "message": "`input.duration` must be at most 15",
@@ -140,7 +140,7 @@ async fn a_refused_estimate_names_the_field_of_the_body() {
 
 #[tokio::test(start_paused = true)]
 async fn what_has_no_price_is_not_sent_under_a_limit() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let limit = SpendLimit::new("images", Usd::from_micros(10_000_000));
     let script = Script::new([receipt("job_1")]);
     let client: Client<Developer> = builder(&script, &journal).spend_limit(limit).build().unwrap();
@@ -151,7 +151,7 @@ async fn what_has_no_price_is_not_sent_under_a_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_captured_stays_so_when_it_is_seen_again() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let result =
         r#"{"data": {"status": "completed", "job": {"id": "job_1", "status": "completed"}}}"#;
     let no_id = answer(202, r#"{"data": {}}"#);

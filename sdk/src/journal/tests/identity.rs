@@ -56,7 +56,7 @@ async fn another_key_or_base_url_is_another_account_unless_it_is_named() {
     for second in [("https://moved.example", "first"), (first.0, "second")] {
         for (account, is_resumed) in [("", false), ("tenant-1", true)] {
             let script = Script::new([receipt("job_1")]);
-            let journal = Journal::with_store(MemoryStore::new());
+            let journal = Journal::in_memory();
             let submit = |(url, key): (&str, &str)| {
                 let client = builder(&script, &journal).base_url(url);
                 let client = client.api_key(ApiKey::new(key).unwrap());
@@ -80,7 +80,7 @@ async fn another_key_or_base_url_is_another_account_unless_it_is_named() {
 #[tokio::test(start_paused = true)]
 async fn tenants_have_names_of_their_own() {
     let script = Script::new([receipt("job_1"), receipt("job_2")]);
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let client = open_client(&script, &journal);
     let submit = |tenant: &str| {
         let client = client.clone().with_account(tenant);

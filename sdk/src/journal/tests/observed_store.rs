@@ -64,10 +64,10 @@ pub(super) enum Defect {
 }
 
 /// How a store fails, and what was written to it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Writes {
-    /// How many records can be added before the disk is full.
-    pub(super) appends_left: AtomicUsize,
+    /// How many records can be added before the disk is full, if it can become full.
+    pub(super) appends_left: Mutex<Option<usize>>,
     /// Whether it writes nothing and does not answer.
     pub(super) hangs: AtomicBool,
     at_once: AtomicUsize,
@@ -78,16 +78,6 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    fn new(appends_left: usize) -> Arc<Self> {
-        Arc::new(Self {
-            appends_left: AtomicUsize::new(appends_left),
-            hangs: AtomicBool::new(false),
-            at_once: AtomicUsize::new(0),
-            most_at_once: AtomicUsize::new(0),
-            appended: Mutex::default(),
-        })
-    }
-
     pub(super) fn set_hanging(&self, hangs: bool) {
         self.hangs.store(hangs, Ordering::Relaxed);
     }
@@ -105,9 +95,10 @@ impl Writes {
         self.most_at_once.fetch_max(at_once, Ordering::Relaxed);
         clock::sleep(Duration::from_millis(10)).await;
         self.at_once.fetch_sub(1, Ordering::Relaxed);
-        let left = self.appends_left.load(Ordering::Relaxed).checked_sub(1);
-        let left = left.ok_or_else(|| StoreError::message("the disk is full"))?;
-        self.appends_left.store(left, Ordering::Relaxed);
+        if let Some(left) = &mut *lock(&self.appends_left) {
+            let one_less = left.checked_sub(1);
+            *left = one_less.ok_or_else(|| StoreError::message("the disk is full"))?;
+        }
         lock(&self.appended).push(id.clone());
         Ok(())
     }
@@ -126,19 +117,19 @@ pub(super) struct ObservedStore {
 impl ObservedStore {
     pub(super) fn new(store: MemoryStore, crash: &Arc<Crash>, defect: Option<Defect>) -> Self {
         let (crash, opened_at) = (Arc::clone(crash), clock::now());
-        let writes = Writes::new(usize::MAX);
-        Self { store, crash, defect, opened_at, has_begun: AtomicBool::new(false), writes }
+        let has_begun = AtomicBool::new(false);
+        Self { store, crash, defect, opened_at, has_begun, writes: Arc::default() }
     }
 
-    pub(super) fn writes(&self) -> Arc<Writes> {
-        Arc::clone(&self.writes)
+    /// Creates a store whose process does not crash, and shows what is written to it.
+    pub(super) fn with_writes(defect: Option<Defect>) -> (Self, Arc<Writes>) {
+        let store = Self::new(MemoryStore::new(), &Crash::after(usize::MAX), defect);
+        let writes = Arc::clone(&store.writes);
+        (store, writes)
     }
 
-    /// Creates a store that adds so many records, and fails after them.
-    pub(super) fn with_appends(appends_left: usize) -> (Self, Arc<Writes>) {
-        let store = Self::new(MemoryStore::new(), &Crash::after(usize::MAX), None);
-        let writes = Writes::new(appends_left);
-        (Self { writes: Arc::clone(&writes), ..store }, writes)
+    fn is_stopped(&self) -> bool {
+        matches!(self.defect, Some(Defect::StoppedAfterBegin | Defect::BeginAnsweredLate))
     }
 
     fn hides_the_gone(&self) -> bool {
@@ -163,6 +154,10 @@ impl ObservedStore {
     }
 }
 
+fn answer_lost() -> StoreError {
+    StoreError::message("the answer was lost")
+}
+
 debug_fields! { [] ObservedStore as "ObservedStore" {  } }
 
 impl Store for ObservedStore {
@@ -174,19 +169,12 @@ impl Store for ObservedStore {
             clock::sleep(Duration::from_millis(1)).await;
             let begun = self.store.begin(intent).await;
             self.crash.step().await;
-            let is_first = !self.has_begun.swap(true, Ordering::Relaxed);
-            if is_first
-                && matches!(
-                    self.defect,
-                    Some(Defect::StoppedAfterBegin | Defect::BeginAnsweredLate)
-                )
-            {
-                clock::sleep(STOP).await;
+            if !self.is_stopped() || self.has_begun.swap(true, Ordering::Relaxed) {
+                return begun;
             }
+            clock::sleep(STOP).await;
             match self.defect {
-                Some(Defect::BeginAnsweredLate) if is_first => {
-                    Err(StoreError::message("the answer was lost"))
-                }
+                Some(Defect::BeginAnsweredLate) => Err(answer_lost()),
                 _ => begun,
             }
         })
@@ -197,18 +185,13 @@ impl Store for ObservedStore {
             self.crash.step().await;
             self.writes.append(id).await?;
             let replaced = self.changed_by_defect(change);
-            let written = self.store.append(id, replaced.as_ref().unwrap_or(change));
-            let written = match written.await {
-                Ok(())
-                    if change.record.contains("nothing_ran")
-                        && self.defect == Some(Defect::AnswerLost) =>
-                {
-                    Err(StoreError::message("the answer was lost"))
-                }
-                written => written,
-            };
+            let written = self.store.append(id, replaced.as_ref().unwrap_or(change)).await;
             self.crash.step().await;
-            written
+            let is_answer_lost = self.defect == Some(Defect::AnswerLost);
+            match is_answer_lost && change.record.contains("nothing_ran") {
+                true => written.and(Err(answer_lost())),
+                false => written,
+            }
         })
     }
 
@@ -254,7 +237,7 @@ impl Store for ObservedStore {
     fn owner_timeout(&self) -> Duration {
         match self.defect {
             Some(Defect::KilledTakenForRunning) => OWNER_TIMEOUT,
-            Some(Defect::StoppedAfterBegin | Defect::BeginAnsweredLate) => STOPPED_OWNER_TIMEOUT,
+            _ if self.is_stopped() => STOPPED_OWNER_TIMEOUT,
             _ => Duration::ZERO,
         }
     }

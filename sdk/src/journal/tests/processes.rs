@@ -38,9 +38,7 @@ pub(super) enum SubmitAnswer {
 
 /// A service that keeps the keys of one of its operations for a day.
 #[derive(Debug, Default)]
-pub(super) struct SubmitService {
-    state: Mutex<ServiceState>,
-}
+pub(super) struct SubmitService(Mutex<ServiceState>);
 
 #[derive(Debug, Default)]
 struct ServiceState {
@@ -54,15 +52,15 @@ impl SubmitService {
     pub(super) fn new(answers: &[SubmitAnswer]) -> Arc<Self> {
         let state =
             ServiceState { answers: answers.iter().copied().collect(), ..Default::default() };
-        Arc::new(Self { state: Mutex::new(state) })
+        Arc::new(Self(Mutex::new(state)))
     }
 
     pub(super) fn jobs(&self) -> usize {
-        lock(&self.state).jobs
+        lock(&self.0).jobs
     }
 
     fn accept(&self, request: &http::Request<Bytes>) -> Step {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.0);
         let is_documented = !request.uri().path().contains("music");
         let key = &request.headers()["idempotency-key"];
         let key = key.to_str().unwrap().to_owned();
@@ -106,7 +104,7 @@ impl Transport for CrashingNetwork {
             }
             crash.step().await;
             clock::sleep(LATENCY).await;
-            let next = lock(&service.state).answers.pop_front();
+            let next = lock(&service.0).answers.pop_front();
             let step = match next.unwrap_or(SubmitAnswer::Receipt) {
                 SubmitAnswer::Busy => answer(503, BUSY).header("retry-after", 5),
                 SubmitAnswer::NoFunds => refusal(402, "insufficient_funds"),
@@ -210,11 +208,6 @@ impl World {
     pub(super) async fn submit(&self, order: Order, id: &str) -> Result<String> {
         Process::start(self, usize::MAX).submit(order, id).await
     }
-
-    /// Checks what the last process of an order was told.
-    pub(super) async fn check(&self, order: Order, last: Result<String>) -> Result<(), String> {
-        check(&self.service, &self.disk, order, last).await
-    }
 }
 
 /// Checks what was made of an order, of what the last process was told of it, and of its budget.
@@ -234,7 +227,7 @@ pub(super) async fn check(
     }
 }
 
-pub(super) async fn check_budget(service: &SubmitService, store: &dyn Store) -> Result<(), String> {
+async fn check_budget(service: &SubmitService, store: &dyn Store) -> Result<(), String> {
     let totals = store.budget("", "orders").await.unwrap();
     let hold = totals.hold;
     let sum = hold.reserved.as_micros() + hold.captured.as_micros() + hold.undecided.as_micros();

@@ -1,15 +1,34 @@
 //! A process that was taken for a dead one, and goes on.
 
+use tokio::task::JoinHandle;
+
 use super::observed_store::{Crash, Defect, ObservedStore};
 use super::*;
-use crate::journal::lock;
 use crate::journal::store::Store;
+use crate::journal::{IntentId, lock};
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Two processes, and the store of the second one.
 fn two_processes_and_a_store() -> (Journal, Journal, MemoryStore) {
     let store = MemoryStore::new();
     let other = store.handle();
     (Journal::with_store(store), Journal::with_store(other.clone()), other)
+}
+
+/// Begins a call of one process, which another one takes for a dead one after that time. Returns the call
+/// and its intent.
+async fn begin_and_take_over<R: Resource>(
+    call: Call<Handle<R>>,
+    span: Duration,
+    other: &Journal,
+    store: &MemoryStore,
+) -> (JoinHandle<crate::Result<Handle<R>>>, IntentId) {
+    let call = tokio::spawn(call.into_future());
+    clock::sleep(span).await;
+    let id = entry(other).await.id;
+    store.take_over(&id);
+    (call, id)
 }
 
 /// Submits music, and repeats what may be repeated.
@@ -21,17 +40,15 @@ fn retry_music(script: &Arc<Script>, journal: &Journal) -> Call<JobHandle<Develo
 async fn it_returns_what_the_other_has_submitted() {
     let (first, second, store) = two_processes_and_a_store();
     let slow = Script::new([answer(503, BUSY).header("retry-after", 60), receipt("job_1")]);
-    let call = tokio::spawn(retry_music(&slow, &first).into_future());
-    clock::sleep(Duration::from_secs(1)).await;
-    let id = second.find("", "order-1").await.unwrap().unwrap().id;
-    store.take_over(&id);
+    let call = retry_music(&slow, &first);
+    let (call, _) = begin_and_take_over(call, SECOND, &second, &store).await;
 
     let script = Script::new([receipt("job_2")]);
     let job = retry_music(&script, &second).await.unwrap();
     assert_eq!(call.await.unwrap().unwrap().id(), job.id());
     assert_eq!((slow.requests().len(), script.requests().len()), (1, 1));
     // Nor does it release what the other one has submitted.
-    let entry = second.find("", "order-1").await.unwrap().unwrap();
+    let entry = entry(&second).await;
     assert_eq!(entry.resource.unwrap().1, job.id().as_str());
     assert!(matches!(entry.state, EntryState::Accepted), "{:?}", entry.state);
 }
@@ -40,13 +57,11 @@ async fn it_returns_what_the_other_has_submitted() {
 async fn its_receipt_is_kept() {
     let (first, second, store) = two_processes_and_a_store();
     let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
-    let call = tokio::spawn(retry_music(&script, &first).into_future());
-    clock::sleep(Duration::from_secs(1)).await;
-    let id = second.find("", "order-1").await.unwrap().unwrap().id;
-    store.take_over(&id);
+    let call = retry_music(&script, &first);
+    let (call, id) = begin_and_take_over(call, SECOND, &second, &store).await;
     call.await.unwrap().unwrap();
 
-    let entry = second.find("", "order-1").await.unwrap().unwrap();
+    let entry = entry(&second).await;
     assert!(matches!(entry.state, EntryState::Accepted), "{:?}", entry.state);
     second.settle(&id, Settled::NotExecuted).await.unwrap_err();
     let nobody_asks = Script::new([]);
@@ -60,10 +75,7 @@ async fn what_it_says_late_changes_no_budget() {
     let script = Script::with_latency([price("0.2000"), receipt("job_1")], Duration::from_secs(5));
     let client = limited_client(&script, &first, 500_000);
     let call = client.videos().generate(fox()).submission_id("order-1");
-    let call = tokio::spawn(call.into_future());
-    clock::sleep(Duration::from_secs(6)).await;
-    let id = second.find("", "order-1").await.unwrap().unwrap().id;
-    store.take_over(&id);
+    let (call, id) = begin_and_take_over(call, 6 * SECOND, &second, &store).await;
     let charge = Usd::from_micros(150_000);
     second.record_end(&id, "completed", Some(charge)).await.unwrap();
     call.await.unwrap().unwrap();
@@ -78,11 +90,8 @@ async fn it_does_not_repeat_what_the_other_has_released() {
     let slow = Script::new([Step::ConnectionReset, receipt("job_1")]);
     let client = builder::<Open>(&slow, &first).retry(RetryPolicy::default()).build().unwrap();
     let call = client.videos().generate(fox()).submission_id("order-1");
-    let call = tokio::spawn(call.into_future());
-    clock::sleep(Duration::from_millis(1)).await;
+    let (call, _) = begin_and_take_over(call, SECOND / 1_000, &second, &store).await;
     assert_eq!(slow.requests().len(), 1);
-    let id = second.find("", "order-1").await.unwrap().unwrap().id;
-    store.take_over(&id);
 
     let script = Script::new([refusal(400, "invalid_request"), receipt("job_2")]);
     submit_order(&script, &second).await.unwrap_err();
@@ -98,7 +107,7 @@ async fn journals_on_clones_of_one_store_know_of_each_others_calls() {
     let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
     let call = tokio::spawn(retry_music(&script, &first).into_future());
     clock::sleep(Duration::from_secs(1)).await;
-    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    let id = entry(&second).await.id;
     second.settle(&id, Settled::NotExecuted).await.unwrap_err();
     let job = retry_music(&script, &second).await.unwrap();
     assert_eq!(job.id(), call.await.unwrap().unwrap().id());
@@ -113,10 +122,8 @@ async fn it_sends_nothing_that_was_settled_and_submitted_while_it_was_stopped() 
         let first = Journal::with_store(ObservedStore::new(store, &crash, Some(defect)));
         let second = Journal::with_store(other.clone());
         let stopped = Script::new([receipt("job_1")]);
-        let call = tokio::spawn(retry_music(&stopped, &first).into_future());
-        clock::sleep(Duration::from_secs(4)).await;
-        let id = second.find("", "order-1").await.unwrap().unwrap().id;
-        other.take_over(&id);
+        let call = retry_music(&stopped, &first);
+        let (call, id) = begin_and_take_over(call, 4 * SECOND, &second, &other).await;
         second.settle(&id, Settled::NotExecuted).await.unwrap();
 
         let job = retry_music(&Script::new([receipt("job_2")]), &second).await.unwrap();
@@ -134,11 +141,8 @@ async fn it_does_not_release_what_the_other_has_sent_and_left() {
     let first = Journal::with_store(stopped);
     let second = Journal::with_store(other.clone());
     let script = Script::new([receipt("job_1")]);
-    let call =
-        tokio::spawn(submit_order(&script, &first).timeout(Duration::from_secs(3)).into_future());
-    clock::sleep(Duration::from_secs(1)).await;
-    let id = second.find("", "order-1").await.unwrap().unwrap().id;
-    other.take_over(&id);
+    let call = submit_order(&script, &first).timeout(3 * SECOND);
+    let (call, _) = begin_and_take_over(call, SECOND, &second, &other).await;
     let lost = Script::new([Step::ConnectionReset]);
     assert!(submit_order(&lost, &second).await.unwrap_err().is_ambiguous());
     drop((second, other));
@@ -155,9 +159,7 @@ async fn it_does_not_release_what_the_other_has_sent_and_left() {
 #[tokio::test(start_paused = true)]
 async fn only_what_was_stopped_is_written_again_before_it_is_sent() {
     for (defect, records) in [(Defect::KilledTakenForRunning, 1), (Defect::StoppedAfterBegin, 2)] {
-        let crash = Crash::after(usize::MAX);
-        let store = ObservedStore::new(MemoryStore::new(), &crash, Some(defect));
-        let writes = store.writes();
+        let (store, writes) = ObservedStore::with_writes(Some(defect));
         let script = Script::new([receipt("job_1")]);
         retry_music(&script, &Journal::with_store(store)).await.unwrap();
         assert_eq!(lock(&writes.appended).len(), records, "{defect:?}");
@@ -168,10 +170,10 @@ async fn only_what_was_stopped_is_written_again_before_it_is_sent() {
 /// The store refuses to record another attempt of an acknowledged intent.
 #[tokio::test(start_paused = true)]
 async fn what_was_acknowledged_without_a_receipt_is_not_sent_again() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let script = Script::new([Step::ConnectionReset, receipt("job_1")]);
     submit_order(&script, &journal).await.unwrap_err();
-    let id = journal.find("", "order-1").await.unwrap().unwrap().id;
+    let id = entry(&journal).await.id;
     journal.acknowledge(&id).await.unwrap();
     let error = submit_order(&script, &journal).await.unwrap_err();
     assert_eq!(undecided(&error), Some(UndecidedReason::Closed), "{error}");

@@ -16,7 +16,8 @@ use crate::transport::scripted::Script;
 
 #[tokio::test(start_paused = true)]
 async fn records_that_could_not_be_written_are_written_once_and_in_order() {
-    let (store, writes) = ObservedStore::with_appends(0);
+    let (store, writes) = ObservedStore::with_writes(None);
+    *lock(&writes.appends_left) = Some(0);
     let journal = Journal::with_store(store);
     let steps = ["1", "2", "3", "4"].map(receipt);
     let script = Script::with_latency(steps, Duration::from_secs(5));
@@ -31,10 +32,10 @@ async fn records_that_could_not_be_written_are_written_once_and_in_order() {
     assert_eq!(*lock(&writes.appended), []);
 
     // What is left after another failure is still written, by whoever comes first, and once.
-    writes.appends_left.store(1, Ordering::Relaxed);
+    *lock(&writes.appends_left) = Some(1);
     journal.write_unwritten().await.unwrap_err();
     assert_eq!(*lock(&writes.appended), ids[..1]);
-    writes.appends_left.store(usize::MAX, Ordering::Relaxed);
+    *lock(&writes.appends_left) = None;
     let written = join_all([(); 3].map(|()| journal.write_unwritten())).await;
     assert!(written.iter().all(Result::is_ok));
     assert_eq!(*lock(&writes.appended), ids);
@@ -43,12 +44,12 @@ async fn records_that_could_not_be_written_are_written_once_and_in_order() {
     assert_eq!(writes.most_at_once.load(Ordering::Relaxed), 3);
 
     // A submit writes them before its intent.
-    writes.appends_left.store(0, Ordering::Relaxed);
+    *lock(&writes.appends_left) = Some(0);
     let last = submit("4").await;
     let entry = async || journal.find("", "4").await.unwrap().unwrap();
     assert_ne!(entry().await.state, EntryState::Accepted);
     client.videos().generate(fox()).await.unwrap_err();
-    writes.appends_left.store(usize::MAX, Ordering::Relaxed);
+    *lock(&writes.appends_left) = None;
     client.videos().generate(fox()).await.unwrap();
     assert_eq!(entry().await.state, EntryState::Accepted);
     assert_eq!(lock(&writes.appended)[3], last);
@@ -56,7 +57,7 @@ async fn records_that_could_not_be_written_are_written_once_and_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_hangs_holds_no_call_longer_than_its_time_limit() {
-    let (store, writes) = ObservedStore::with_appends(usize::MAX);
+    let (store, writes) = ObservedStore::with_writes(None);
     let journal = Journal::with_store(store);
     let script = Script::new([receipt("job_1")]);
     let client = builder::<Open>(&script, &journal).max_in_flight(1).build().unwrap();
@@ -91,7 +92,7 @@ impl Observer for Failures {
 
 #[tokio::test(start_paused = true)]
 async fn a_receipt_reaches_the_caller_of_a_store_that_hangs() {
-    let (store, writes) = ObservedStore::with_appends(usize::MAX);
+    let (store, writes) = ObservedStore::with_writes(None);
     let journal = Journal::with_store(store);
     let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
     let failures = Failures::default();

@@ -33,7 +33,7 @@ async fn a_webhook_event_records_the_outcome() {
         }
         let found = first.find("", "order-2").await.unwrap().unwrap();
         assert_eq!(found.state, EntryState::Ended(status.to_owned()));
-        let other = first.find("", "order-1").await.unwrap().unwrap();
+        let other = entry(&first).await;
         assert_eq!(other.state, EntryState::Accepted);
         let hold = first.budget("november").await.unwrap().hold;
         assert_eq!((hold.reserved, hold.captured), (usd(200_000), charge));
@@ -57,7 +57,7 @@ async fn a_webhook_event_of_a_run_records_its_status() {
         (json!({"event": "job.completed", "job_id": "run_1"}), None),
         (json!({"event": "webhook.test", "outcome": "success"}), None),
     ] {
-        let journal = Journal::with_store(MemoryStore::new());
+        let journal = Journal::in_memory();
         let script =
             Script::new([answer(202, r#"{"data": {"run_id": "run_1", "status": "queued"}}"#)]);
         let body = AgentCompletionCreate::new("posters", Usd::from_micros(2_000_000));
@@ -76,7 +76,7 @@ async fn a_webhook_event_of_a_run_records_its_status() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_an_event_ends_records_the_outcome() {
-    let journal = Journal::with_store(MemoryStore::new());
+    let journal = Journal::in_memory();
     let status = answer(200, r#"{"data": {"status": "completed", "terminal": true}}"#);
     let result = answer(200, r#"{"data": {"status": "completed", "artifacts": []}}"#);
     let script = Script::new([receipt("job_1"), status, result]);
@@ -85,6 +85,6 @@ async fn a_wait_that_an_event_ends_records_the_outcome() {
     let notifier = WebhookNotifier::new();
     notifier.notify(&event(json!({"event": "job.completed", "job_id": "job_1"})));
     job.wait().webhook_notifier(&notifier).await.unwrap();
-    let entry = journal.find("", "order-1").await.unwrap().unwrap();
+    let entry = entry(&journal).await;
     assert_eq!(entry.state, EntryState::Ended("completed".to_owned()));
 }
