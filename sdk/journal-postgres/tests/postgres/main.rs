@@ -14,9 +14,6 @@ mod owners;
 #[path = "../../../../webhook-verify/inbox/tests/inbox/proxy.rs"]
 #[allow(dead_code, reason = "shared with the tests of the inbox")]
 mod proxy;
-#[path = "../../../../webhook-verify/inbox/tests/inbox/server_folder.rs"]
-#[allow(dead_code, reason = "shared with the tests of the inbox")]
-mod server_folder;
 #[path = "../../../../webhook-verify/inbox/tests/inbox/servers.rs"]
 #[allow(dead_code, reason = "shared with the tests of the inbox")]
 mod servers;
