@@ -112,7 +112,8 @@ pub mod observe;
 mod polling;
 #[cfg(feature = "client")]
 pub mod resources;
-#[cfg(all(feature = "client", test))]
+#[cfg(feature = "client")]
+#[cfg(test)]
 mod scripts;
 #[cfg(feature = "client")]
 mod sealed;

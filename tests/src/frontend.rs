@@ -73,7 +73,7 @@ pub(crate) struct Frontend {
 
 enum Connection {
     InProcess(InProcess),
-    Sockets { client: HttpClient, _server: Box<dyn Any + Send + Sync> },
+    Sockets { client: Box<HttpClient>, _server: Box<dyn Any + Send + Sync> },
 }
 
 impl Frontend {
@@ -93,7 +93,7 @@ impl Frontend {
     }
 
     fn on_sockets(server: impl Deref<Target = Service> + Send + Sync + 'static) -> Self {
-        let (urls, client) = (urls(&server), http1::client());
+        let (urls, client) = (urls(&server), Box::new(http1::client()));
         Self { urls, connection: Connection::Sockets { client, _server: Box::new(server) } }
     }
 

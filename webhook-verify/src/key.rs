@@ -9,8 +9,6 @@ use hmac::{Hmac, KeyInit};
 use sha2::{Digest, Sha256};
 use zeroize::ZeroizeOnDrop;
 
-use crate::mac::hex;
-
 /// The maximum length of a fingerprint header. Fingerprints have 16 digits today.
 const MAX_FINGERPRINT_BYTES: usize = 64;
 
@@ -114,6 +112,18 @@ impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Fingerprint({self})")
     }
+}
+
+/// Returns the first `N` lower case hex digits of bytes.
+pub(crate) fn hex<const N: usize>(bytes: &[u8]) -> ArrayString<N> {
+    let mut digits = [b'0'; N];
+    for (pair, byte) in digits.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *pair = [byte >> 4, byte & 0x0f].map(|nibble| match nibble {
+            0..=9 => b'0' | nibble,
+            _ => b'a' - 10 + nibble,
+        });
+    }
+    ArrayString::from_byte_string(&digits).unwrap_or_default()
 }
 
 /// The keys that are currently valid, newest first: one, or several during a rotation.

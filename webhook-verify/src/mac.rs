@@ -1,6 +1,5 @@
 //! Incremental computation of one MAC per key over `<timestamp>.<raw body>`.
 
-use arrayvec::ArrayString;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
@@ -18,18 +17,6 @@ pub(crate) fn tags(keys: &KeySet, timestamp: &[u8], body: &[u8]) -> impl Iterato
         mac.update(body);
         mac.finalize().into_bytes().into()
     })
-}
-
-/// Returns the first `N` lower case hex digits of bytes.
-pub(crate) fn hex<const N: usize>(bytes: &[u8]) -> ArrayString<N> {
-    let mut digits = [b'0'; N];
-    for (pair, byte) in digits.as_chunks_mut().0.iter_mut().zip(bytes) {
-        *pair = [byte >> 4, byte & 0x0f].map(|nibble| match nibble {
-            0..=9 => b'0' | nibble,
-            _ => b'a' - 10 + nibble,
-        });
-    }
-    ArrayString::from_byte_string(&digits).unwrap_or_default()
 }
 
 /// The MAC computations of all keys for a body that arrives in chunks, newest key first.

@@ -1,6 +1,7 @@
 //! Receiving of deliveries over HTTP.
 
 use core::fmt;
+use core::pin::Pin;
 use std::boxed::Box;
 use std::error::Error;
 use std::io;
@@ -17,8 +18,9 @@ use crate::clock;
 use crate::event::{Event, EventError};
 use crate::key::{Fingerprint, Key, KeySet};
 use crate::receive_error::ReceiveError;
-use crate::tower::BoxFuture;
 use crate::verify::{VerifiedSignature, Verifier};
+
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Reads and verifies deliveries of an HTTP server, with a [`Verifier`] and a clock.
 ///

@@ -5,8 +5,8 @@ use core::fmt::{self, Write};
 use arrayvec::ArrayString;
 
 use crate::header::{self, SCHEME_PREFIX};
-use crate::key::{Fingerprint, KeySet};
-use crate::mac::{MacSet, hex};
+use crate::key::{Fingerprint, KeySet, hex};
+use crate::mac::MacSet;
 
 /// The number of digits of the largest `u64`.
 const TIMESTAMP_LEN: usize = 20;

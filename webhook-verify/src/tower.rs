@@ -18,7 +18,6 @@
 //! once, use `svc-webhook-inbox`.
 
 use core::mem;
-use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::boxed::Box;
 use std::error::Error;
@@ -30,12 +29,10 @@ use http_body_util::{Full, Limited};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::receiver::WebhookReceiver;
+use crate::receiver::{BoxFuture, WebhookReceiver};
 
 /// The same as axum's default, and twice the size of the largest receipt.
 const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
-
-pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A layer that verifies each request as a delivery before it reaches the inner service.
 ///

@@ -60,8 +60,8 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     // description would otherwise be left out of it.
     let description = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     // Without arguments, `{all-args}` would leave blank lines.
-    let has_arguments = command.has_subcommands()
-        || command.get_arguments().any(|arg| !arg.is_global_set());
+    let has_arguments =
+        command.has_subcommands() || command.get_arguments().any(|arg| !arg.is_global_set());
     let all_args = if has_arguments { "\n\n{all-args}" } else { "" };
     let sections = sections.join("\n\n");
     let is_generate = command.get_arguments().any(|arg| arg.get_id() == "max_price")

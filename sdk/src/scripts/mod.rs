@@ -245,7 +245,7 @@ impl Steps for Runner {
                 let (rest, count) = rest.rsplit_once("at-once=").unwrap_or((rest, "1"));
                 let calls = (0..count.parse().unwrap()).map(|_: u32| self.act(name, rest.trim()));
                 let results = join_all(calls).await;
-                results.into_iter().reduce(|earlier, result| earlier.and(result)).unwrap()
+                results.into_iter().reduce(Result::and).unwrap()
             }
         };
         let seconds = (clock::now() - began).as_secs();

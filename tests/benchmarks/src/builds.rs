@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::Outcome;
 use crate::report::{Row, Unit};
@@ -45,26 +45,41 @@ fn crates(name: &str) -> Outcome<f64> {
     Ok(names.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>().len() as f64)
 }
 
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    src_path: PathBuf,
+}
+
 /// Copies the manifests of this workspace, and makes every source file that they name an empty one.
 fn make_skeleton(folder: &Path) -> Outcome<()> {
     let output =
         cargo().args(["metadata", "--locked", "--no-deps", "--format-version=1"]).output()?;
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let Metadata { packages } = serde_json::from_slice(&output.stdout)?;
     let root = workspace().canonicalize()?;
     let write = |file: &Path, text: &[u8]| {
         let file = folder.join(file.strip_prefix(&root)?);
         std::fs::create_dir_all(file.parent().ok_or("a file without a folder")?)?;
         Outcome::Ok(std::fs::write(file, text)?)
     };
-    let path = |value: &Value| Path::new(value.as_str().unwrap_or_default()).to_owned();
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let packages = list(&metadata["packages"]);
-    let manifests = packages.iter().map(|package| path(&package["manifest_path"]));
-    for manifest in manifests.chain([root.join("Cargo.toml"), root.join("Cargo.lock")]) {
-        write(&manifest, &std::fs::read(&manifest)?)?;
+    for manifest in ["Cargo.toml", "Cargo.lock"] {
+        write(&root.join(manifest), &std::fs::read(root.join(manifest))?)?;
     }
-    for target in packages.iter().flat_map(|package| list(&package["targets"])) {
-        write(&path(&target["src_path"]), b"#![allow(missing_docs)] fn main() {}")?;
+    for Package { manifest_path, targets } in packages {
+        write(&manifest_path, &std::fs::read(&manifest_path)?)?;
+        for Target { src_path } in targets {
+            write(&src_path, b"#![allow(missing_docs)] fn main() {}")?;
+        }
     }
     Ok(())
 }
