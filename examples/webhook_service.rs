@@ -22,7 +22,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use deadpool_postgres::{Manager, Pool};
 use serde_json::{Value, json};
-use svc_webhook_inbox::{HandlerError, Inbox, PostgresStore, StoredEvent, Worker};
+use svc_webhook_inbox::{HandlerError, Inbox, PostgresEventStore, StoredEvent, Worker};
 use svc_webhook_verify::WebhookReceiver;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_postgres::NoTls;
@@ -121,7 +121,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let receiver = WebhookReceiver::from_secret_file(variable("SVC_WEBHOOK_SECRET_FILE")?)?;
     tokio::spawn(reload_keys(receiver.clone()));
 
-    let inbox = Inbox::new(PostgresStore::connect(&url).await?).lease_duration(LEASE_DURATION);
+    let inbox = Inbox::new(PostgresEventStore::connect(&url).await?).lease_duration(LEASE_DURATION);
     // A pool connects again after a restart of the database. To another machine, use TLS.
     let database = Pool::builder(Manager::new(url.parse()?, NoTls)).build()?;
     database.get().await?.batch_execute(SCHEMA).await?;

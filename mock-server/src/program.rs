@@ -307,13 +307,13 @@ pub async fn run(
     stdout: &mut impl Write,
     log: Log,
     shutdown: impl Future<Output = ()>,
-) -> Result<(), Error> {
+) -> Result<(), ProgramError> {
     let log = match options.log_format {
         LogFormat::Text => log,
         LogFormat::Json => log_message,
     };
     let server = Server::bind(options.setup(), options.port_base, log).await?;
-    options.print_addresses(&server, stdout).map_err(Error::Output)?;
+    options.print_addresses(&server, stdout).map_err(ProgramError::Output)?;
     if options.lacks_reachable_urls() {
         log(
             "the URLs in responses lead to 127.0.0.1: for other machines and containers, use --host, \
@@ -457,20 +457,20 @@ pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
 
 /// The error returned when the program cannot run.
 #[derive(Debug)]
-pub enum Error {
+pub enum ProgramError {
     /// A port cannot be bound.
     Bind(BindError),
     /// The addresses cannot be printed.
     Output(io::Error),
 }
 
-impl From<BindError> for Error {
+impl From<BindError> for ProgramError {
     fn from(error: BindError) -> Self {
         Self::Bind(error)
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bind(error) => error.fmt(f),
@@ -479,7 +479,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for ProgramError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Bind(error) => error.source(),

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use svc_sdk::transport::Transport;
-use svc_webhook_inbox::{EventRetryPolicy, HandlerError, Inbox, Store, StoredEvent, Worker};
+use svc_webhook_inbox::{EventRetryPolicy, EventStore, HandlerError, Inbox, StoredEvent, Worker};
 use svc_webhook_verify::{Signer, header};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -48,7 +48,7 @@ enum ForwardOutcome {
 }
 
 /// Returns the inbox of a store, whose events are retried until the forwarder gives them up.
-pub(super) fn inbox(store: Arc<dyn Store>) -> Inbox {
+pub(super) fn inbox(store: Arc<dyn EventStore>) -> Inbox {
     Inbox::from_arc(store)
         .lease_duration(LEASE_DURATION)
         .retry_policy(unlimited_retries())
@@ -228,7 +228,7 @@ mod tests {
     use http::{HeaderValue, Request, Response};
     use http_body_util::{BodyExt, Empty};
     use svc_sdk::transport::ResponseFuture;
-    use svc_webhook_inbox::{Clock, MemoryStore, NewEvent};
+    use svc_webhook_inbox::{Clock, MemoryEventStore, NewEvent};
     use svc_webhook_verify::{Event, Verifier};
     use tokio::time::sleep;
 
@@ -254,7 +254,7 @@ mod tests {
         let now = move || -> SystemTime {
             UNIX_EPOCH + Duration::from_secs(received_at) + (clock::monotonic() - start)
         };
-        let inbox = inbox(Arc::new(MemoryStore::new().clock(Clock::new(now))));
+        let inbox = inbox(Arc::new(MemoryEventStore::new().clock(Clock::new(now))));
         let mut headers = HeaderMap::new();
         headers.insert(header::TIMESTAMP, HeaderValue::from(received_at));
         headers.insert(header::SIGNATURE, HeaderValue::from_static("original"));

@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Incoming};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use svc_webhook_inbox::{Inbox, InsertOutcome, NewEvent, StoreError, StoreErrorKind};
+use svc_webhook_inbox::{EventStoreError, EventStoreErrorKind, Inbox, InsertOutcome, NewEvent};
 use svc_webhook_verify::{EventError, ReceiveError, VerifyError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -69,7 +69,7 @@ enum Rejection {
     Incomplete,
     Unverified(VerifyError),
     NotAnEvent(EventError),
-    StoreError(StoreError),
+    StoreError(EventStoreError),
 }
 
 impl Receiver {
@@ -226,8 +226,8 @@ impl Rejection {
             Self::Unverified(reject) => (reject.code(), reject.to_string()),
             Self::NotAnEvent(error) => ("not_an_event", error.to_string()),
             Self::StoreError(error) => match error.kind() {
-                StoreErrorKind::Full => ("store_full", STORE_FULL.to_owned()),
-                StoreErrorKind::Broken => return ListenEvent::Stopped(error.to_string()),
+                EventStoreErrorKind::Full => ("store_full", STORE_FULL.to_owned()),
+                EventStoreErrorKind::Broken => return ListenEvent::Stopped(error.to_string()),
                 _ => {
                     return ListenEvent::Warning(format!(
                         "cannot store a delivery: {error}; the service will retry it"

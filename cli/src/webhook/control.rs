@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use svc_webhook_inbox::{EventId, ReplayFilter, Store, StoreError};
+use svc_webhook_inbox::{EventId, EventStore, EventStoreError, ReplayFilter};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Change {
@@ -24,7 +24,7 @@ pub(crate) enum Change {
 
 impl Change {
     /// Makes the change, and returns the number of changed events.
-    pub(crate) async fn apply(&self, store: &dyn Store) -> Result<u64, StoreError> {
+    pub(crate) async fn apply(&self, store: &dyn EventStore) -> Result<u64, EventStoreError> {
         let filter = match self {
             Self::None => return Ok(0),
             Self::Purge(seconds) => return store.purge(Duration::from_secs(*seconds)).await,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use svc_webhook_inbox::{FileStore, MemoryStore, Store, StoreError, StoreErrorKind};
+use svc_webhook_inbox::{
+    EventStore, EventStoreError, EventStoreErrorKind, FileEventStore, MemoryEventStore,
+};
 use url::Url;
 
 use super::control::{Change, ask as ask_listener};
@@ -131,17 +133,17 @@ impl StoreAddress {
     }
 
     /// Opens the store, and creates it if it does not exist.
-    pub(crate) async fn open(&self) -> Result<Arc<dyn Store>> {
+    pub(crate) async fn open(&self) -> Result<Arc<dyn EventStore>> {
         match self {
-            Self::Memory => Ok(shared(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES))),
+            Self::Memory => Ok(shared(MemoryEventStore::new().max_bytes(MAX_MEMORY_BYTES))),
             Self::Default(path) | Self::File(path, _) => {
                 if let Self::Default(path) = self {
                     create_private_dir(parent_dir(path))
                         .map_err(|error| Failure::file("cannot create", path, &error))?;
                 }
-                let store = FileStore::open(path);
+                let store = FileEventStore::open(path);
                 store.map(shared).map_err(|error| match error.kind() {
-                    StoreErrorKind::Locked => in_use(path, &error),
+                    EventStoreErrorKind::Locked => in_use(path, &error),
                     _ => open_failure(&error),
                 })
             }
@@ -169,14 +171,14 @@ impl StoreAddress {
     }
 
     /// Opens a store that exists for reading, also while another process uses it.
-    pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn Store>> {
+    pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn EventStore>> {
         match self {
             Self::Default(path) if !path.exists() => return Self::Memory.open().await,
             _ => self.check_exists()?,
         }
         match self {
             Self::File(path, _) | Self::Default(path) => {
-                let store = FileStore::open_read_only(path);
+                let store = FileEventStore::open_read_only(path);
                 store.map(shared).map_err(|error| open_failure(&error))
             }
             _ => self.open().await,
@@ -194,20 +196,20 @@ impl StoreAddress {
     }
 }
 
-fn shared(store: impl Store + 'static) -> Arc<dyn Store> {
+fn shared(store: impl EventStore + 'static) -> Arc<dyn EventStore> {
     Arc::new(store)
 }
 
-fn open_failure(error: &StoreError) -> Failure {
+fn open_failure(error: &EventStoreError) -> Failure {
     let message = error.to_string();
     match error.kind() {
-        StoreErrorKind::Invalid => Failure::usage(message)
+        EventStoreErrorKind::Invalid => Failure::usage(message)
             .hint("pass another file to --store; it is created if it is missing"),
         _ => Failure::other(message).with_client_code(ClientCode::IO),
     }
 }
 
-fn in_use(path: &Path, error: &StoreError) -> Failure {
+fn in_use(path: &Path, error: &EventStoreError) -> Failure {
     let why = match ask_listener(path, &Change::None) {
         Some(listener) => {
             format!("process {} listens with the store {}", listener.process, path.display())
@@ -219,23 +221,23 @@ fn in_use(path: &Path, error: &StoreError) -> Failure {
         .hint("or share an SQLite database or a server between several processes")
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
+impl From<EventStoreError> for Failure {
+    fn from(error: EventStoreError) -> Self {
         match error.kind() {
-            StoreErrorKind::Invalid => Self::usage(error.to_string()),
+            EventStoreErrorKind::Invalid => Self::usage(error.to_string()),
             _ => Self::other(error.to_string()).with_client_code(ClientCode::IO),
         }
     }
 }
 
 #[cfg(feature = "sqlite")]
-fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>> {
-    let store = svc_webhook_inbox::SqliteStore::open(path);
+fn open_sqlite(path: &Path) -> Result<Arc<dyn EventStore>> {
+    let store = svc_webhook_inbox::SqliteEventStore::open(path);
     store.map(shared).map_err(|error| open_failure(&error))
 }
 
 #[cfg(not(feature = "sqlite"))]
-fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>> {
+fn open_sqlite(_: &Path) -> Result<Arc<dyn EventStore>> {
     Err(not_supported("SQLite", "sqlite"))
 }
 
@@ -243,26 +245,26 @@ fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>> {
 macro_rules! open_server {
     ($open:ident, $Store:ident, $name:literal, $feature:literal) => {
         #[cfg(feature = $feature)]
-        async fn $open(url: &str) -> Result<Arc<dyn Store>> {
+        async fn $open(url: &str) -> Result<Arc<dyn EventStore>> {
             let store = svc_webhook_inbox::$Store::connect(url).await;
             store.map(shared).map_err(|error| connect_failure(&error))
         }
 
         #[cfg(not(feature = $feature))]
         #[allow(clippy::unused_async, reason = "the signature of the other builds")]
-        async fn $open(_: &str) -> Result<Arc<dyn Store>> {
+        async fn $open(_: &str) -> Result<Arc<dyn EventStore>> {
             Err(not_supported($name, $feature))
         }
     };
 }
-open_server!(open_postgres, PostgresStore, "PostgreSQL", "postgres");
-open_server!(open_redis, RedisStore, "Redis", "redis");
-open_server!(open_nats, NatsStore, "NATS", "nats");
+open_server!(open_postgres, PostgresEventStore, "PostgreSQL", "postgres");
+open_server!(open_redis, RedisEventStore, "Redis", "redis");
+open_server!(open_nats, NatsEventStore, "NATS", "nats");
 
 #[cfg(any(feature = "nats", feature = "postgres", feature = "redis"))]
-fn connect_failure(error: &StoreError) -> Failure {
+fn connect_failure(error: &EventStoreError) -> Failure {
     match error.kind() {
-        StoreErrorKind::Invalid => Failure::usage(error.to_string()),
+        EventStoreErrorKind::Invalid => Failure::usage(error.to_string()),
         _ => Failure::other(error.to_string()).with_client_code(ClientCode::CONNECTION_FAILED),
     }
 }

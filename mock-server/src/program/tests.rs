@@ -130,7 +130,7 @@ async fn an_unwritable_output_is_an_error() {
     let options = parse("--port-base 0").unwrap();
     let mut full: &mut [u8] = &mut [];
     let result = run(options, &mut full, |_| {}, std::future::pending()).await;
-    assert!(matches!(result, Err(Error::Output(_))));
+    assert!(matches!(result, Err(ProgramError::Output(_))));
 }
 
 #[test]

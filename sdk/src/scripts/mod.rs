@@ -61,9 +61,9 @@ use crate::types::{
 use crate::{ApiKey, Client, KeyProvider, KeyProviderError, RetryPolicy};
 
 /// What a script has set up.
-struct Runner(RefCell<State>);
+struct Runner(RefCell<ScriptState>);
 
-struct State {
+struct ScriptState {
     script: Arc<Script>,
     open: Client<Open>,
     developer: Client<Developer>,
@@ -90,7 +90,7 @@ fn run(file: &str) {
             let runtime = tokio::runtime::Builder::new_current_thread();
             let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
             runtime.block_on(async {
-                let runner = Runner(RefCell::new(State::new()));
+                let runner = Runner(RefCell::new(ScriptState::new()));
                 run_script(&runner, Variables::new(), script).await;
             });
         };
@@ -101,7 +101,7 @@ fn run(file: &str) {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-impl State {
+impl ScriptState {
     fn new() -> Self {
         let script = Script::new([]);
         Self {
@@ -262,7 +262,7 @@ impl Steps for Runner {
 }
 
 impl Runner {
-    fn set_up(&self, change: impl FnOnce(&mut State)) -> Option<String> {
+    fn set_up(&self, change: impl FnOnce(&mut ScriptState)) -> Option<String> {
         change(&mut self.0.borrow_mut());
         None
     }

@@ -4,7 +4,7 @@ use diesel::connection::SimpleConnection;
 use opentelemetry_otlp::SpanExporter;
 use sqlx::{Connection, SqliteConnection};
 use svc_sdk::open;
-use svc_webhook_inbox::{SqliteStore, Store};
+use svc_webhook_inbox::{SqliteEventStore, EventStore};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -28,7 +28,7 @@ fn http_clients() -> Result<()> {
 async fn databases() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("inbox.db");
-    let store = SqliteStore::open(&file)?;
+    let store = SqliteEventStore::open(&file)?;
     let url = file.display().to_string();
     let mut by_sqlx = SqliteConnection::connect(&url).await?;
     sqlx::query("INSERT INTO svc_webhook_inbox (event_type, headers, body, received_at, state) VALUES ('test', '[]', x'', 0, 'dead')")

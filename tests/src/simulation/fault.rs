@@ -21,7 +21,7 @@ const OTHER_ORIGIN: &str = "https://other.example";
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// What comes back of a request.
-pub(super) type Reply = Result<MockReply, TransportError>;
+pub(super) type ServiceReply = Result<MockReply, TransportError>;
 
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use svc_sdk::contract::{Operation, RetryClass, Surface};
 
 use super::books::client_of;
-use super::fault::{MockReply, Reply};
+use super::fault::{MockReply, ServiceReply};
 use super::oracle::Oracle;
 use super::tools::{McpMessage, created_id, resource_id};
 use super::transport::{CALL_HEADER, Network};
@@ -128,7 +128,7 @@ impl Network {
     }
 
     /// Records what the SDK is given.
-    pub(super) fn observe(&self, sent: &Sent, reply: &Reply) {
+    pub(super) fn observe(&self, sent: &Sent, reply: &ServiceReply) {
         let (Some(record), Some(waits)) = (&sent.record, &sent.waits) else { return };
         let (is_ambiguous, wait_ms) = match reply {
             Err(error) => (error.may_have_been_sent(), 0),

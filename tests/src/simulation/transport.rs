@@ -14,7 +14,7 @@ use svc_sdk::transport::{Body, ResponseFuture, Transport, TransportError};
 use tokio::sync::{oneshot, watch};
 
 use super::fault::{
-    Fault, MockReply, Reply, change_after, change_media, conflict, draw, injected_before,
+    Fault, MockReply, ServiceReply, change_after, change_media, conflict, draw, injected_before,
 };
 use super::mock::send;
 use super::oracle::Defect;
@@ -85,7 +85,7 @@ impl Network {
     fn inject_request_after(
         &self,
         mut request: Request<Bytes>,
-        reply: &Reply,
+        reply: &ServiceReply,
     ) -> Option<Request<Bytes>> {
         match (self.world.defect?, reply) {
             (Defect::RetryAfterAmbiguousFailure, Err(error)) => {
@@ -129,7 +129,7 @@ impl Network {
         self.rng.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send_once(self: &Arc<Self>, request: Request<Bytes>) -> Reply {
+    async fn send_once(self: &Arc<Self>, request: Request<Bytes>) -> ServiceReply {
         let sent = self.record(&request);
         let mut rng = Rng::new(self.rng().next());
         let fault = match self.world.lock().are_faults_cleared {
@@ -157,7 +157,7 @@ impl Network {
         sent: &Sent,
         fault: Fault,
         mut rng: Rng,
-        reply: oneshot::Sender<Reply>,
+        reply: oneshot::Sender<ServiceReply>,
     ) {
         let slot = self.slot();
         self.world.sleep(slot, rng.between(5, 400)).await;
@@ -222,7 +222,7 @@ impl Network {
     }
 
     /// Fails a request whose fate its client does not learn: at once, or by silence.
-    async fn fail(&self, mut reply: oneshot::Sender<Reply>, rng: &mut Rng) {
+    async fn fail(&self, mut reply: oneshot::Sender<ServiceReply>, rng: &mut Rng) {
         if rng.per_mille(300) {
             // The client is not told anything until its own time limit passes.
             let silence = self.world.sleep(self.slot(), SILENCE_MS);

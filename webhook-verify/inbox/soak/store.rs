@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use svc_webhook_inbox::{NatsStore, PostgresStore, RedisStore, SqliteStore, Store};
+use svc_webhook_inbox::{
+    EventStore, NatsEventStore, PostgresEventStore, RedisEventStore, SqliteEventStore,
+};
 
 use crate::servers::{Server, ServerKind};
 
@@ -29,16 +31,16 @@ impl StoreKind {
     }
 
     /// Opens the store, as soon as its server answers.
-    pub(crate) async fn open(self, address: &str) -> Arc<dyn Store> {
-        fn boxed(store: impl Store + 'static) -> Arc<dyn Store> {
+    pub(crate) async fn open(self, address: &str) -> Arc<dyn EventStore> {
+        fn boxed(store: impl EventStore + 'static) -> Arc<dyn EventStore> {
             Arc::new(store)
         }
         loop {
             let opened = match self.server {
-                None => SqliteStore::open(address).map(boxed),
-                Some(ServerKind::Postgres) => PostgresStore::connect(address).await.map(boxed),
-                Some(ServerKind::Redis) => RedisStore::connect(address).await.map(boxed),
-                Some(ServerKind::Nats) => NatsStore::connect(address).await.map(boxed),
+                None => SqliteEventStore::open(address).map(boxed),
+                Some(ServerKind::Postgres) => PostgresEventStore::connect(address).await.map(boxed),
+                Some(ServerKind::Redis) => RedisEventStore::connect(address).await.map(boxed),
+                Some(ServerKind::Nats) => NatsEventStore::connect(address).await.map(boxed),
             };
             match opened {
                 Ok(store) => return store,

@@ -7,7 +7,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
 use svc_webhook_verify::{EventError, ReceiveError};
 
-use crate::store::StoreError;
+use crate::store::EventStoreError;
 
 /// The `Retry-After` of a delivery that could not be stored, in seconds.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
@@ -21,7 +21,7 @@ pub enum AcceptError {
     /// The delivery is genuine, but its body is not an event.
     NotAnEvent(EventError),
     /// The event could not be stored.
-    Store(StoreError),
+    Store(EventStoreError),
 }
 
 impl AcceptError {

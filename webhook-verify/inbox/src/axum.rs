@@ -4,7 +4,7 @@
 //! use axum::Router;
 //! use axum::extract::FromRef;
 //! use axum::routing::post;
-//! use svc_webhook_inbox::{Inbox, MemoryStore};
+//! use svc_webhook_inbox::{Inbox, MemoryEventStore};
 //! use svc_webhook_verify::{KeySet, Verifier, WebhookReceiver};
 //!
 //! #[derive(Clone)]
@@ -28,7 +28,7 @@
 //! let router: Router = Router::new()
 //!     .route("/webhooks", post(svc_webhook_inbox::axum::receive))
 //!     .with_state(AppState {
-//!         inbox: Inbox::new(MemoryStore::new()),
+//!         inbox: Inbox::new(MemoryEventStore::new()),
 //!         receiver: WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?)),
 //!     });
 //! # Ok::<(), svc_webhook_verify::KeyError>(())

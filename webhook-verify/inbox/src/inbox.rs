@@ -9,7 +9,9 @@ use svc_webhook_verify::Webhook;
 use crate::accept_error::AcceptError;
 use crate::event::{EventId, NewEvent};
 use crate::retry_policy::EventRetryPolicy;
-use crate::store::{ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Store, StoreError};
+use crate::store::{
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, HandlingOutcome, InsertOutcome,
+};
 
 /// The default time for which a worker holds an event without extending its lease.
 const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(60);
@@ -21,7 +23,7 @@ const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(60);
 /// same store.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    store: Arc<dyn Store>,
+    store: Arc<dyn EventStore>,
     retry_policy: EventRetryPolicy,
     lease_duration: Duration,
     in_order: bool,
@@ -39,13 +41,13 @@ pub enum AcceptOutcome {
 
 impl Inbox {
     /// Creates an inbox on a store.
-    pub fn new(store: impl Store + 'static) -> Self {
+    pub fn new(store: impl EventStore + 'static) -> Self {
         Self::from_arc(Arc::new(store))
     }
 
     /// Creates an inbox on a shared store.
     #[must_use]
-    pub fn from_arc(store: Arc<dyn Store>) -> Self {
+    pub fn from_arc(store: Arc<dyn EventStore>) -> Self {
         Self {
             store,
             retry_policy: EventRetryPolicy::default(),
@@ -90,7 +92,7 @@ impl Inbox {
 
     /// Returns the store, to list, replay or purge its events.
     #[must_use]
-    pub fn store(&self) -> &dyn Store {
+    pub fn store(&self) -> &dyn EventStore {
         &*self.store
     }
 
@@ -126,7 +128,11 @@ impl Inbox {
     /// # Errors
     ///
     /// Returns an error if the store cannot be read or written.
-    pub async fn claim(&self, worker: &str, limit: usize) -> Result<Vec<ClaimedEvent>, StoreError> {
+    pub async fn claim(
+        &self,
+        worker: &str,
+        limit: usize,
+    ) -> Result<Vec<ClaimedEvent>, EventStoreError> {
         let request =
             ClaimRequest::new(worker, self.lease_duration).limit(limit).in_order(self.in_order);
         let mut claimed = Vec::new();
@@ -150,7 +156,7 @@ impl Inbox {
     /// # Errors
     ///
     /// Returns an error if the lease is no longer held: another worker may handle the event.
-    pub async fn extend(&self, claimed: &ClaimedEvent) -> Result<(), StoreError> {
+    pub async fn extend(&self, claimed: &ClaimedEvent) -> Result<(), EventStoreError> {
         self.store.extend(&claimed.lease, self.lease_duration).await
     }
 
@@ -164,7 +170,7 @@ impl Inbox {
         &self,
         claimed: &ClaimedEvent,
         outcome: HandlingOutcome,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EventStoreError> {
         let is_dead = matches!(outcome, HandlingOutcome::Dead { .. });
         self.store.finish(&claimed.lease, outcome).await?;
         if let Some(key) = &claimed.event.dedupe_key

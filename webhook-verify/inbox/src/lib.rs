@@ -6,11 +6,11 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use svc_webhook_inbox::{Inbox, MemoryStore, AcceptOutcome, Worker};
+//! use svc_webhook_inbox::{Inbox, MemoryEventStore, AcceptOutcome, Worker};
 //! use svc_webhook_verify::{KeySet, Signer, Verifier, WebhookReceiver};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
-//! let inbox = Inbox::new(MemoryStore::new());
+//! let inbox = Inbox::new(MemoryEventStore::new());
 //!
 //! // In the receiver. `axum::receive` and `tower::ReceiveService` do this for a whole request.
 //! let keys = KeySet::new(["whsec_newest"])?;
@@ -59,16 +59,16 @@ pub use event::{EventId, EventState, NewEvent, StoredEvent};
 pub use inbox::{AcceptOutcome, Inbox};
 pub use retry_policy::EventRetryPolicy;
 pub use store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreErrorKind, StoreStats,
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, EventStoreErrorKind, HandlingOutcome,
+    InsertOutcome, Lease, ListQuery, ReplayFilter, StoreStats,
 };
 #[cfg(feature = "postgres")]
-pub use stores::PostgresStore;
+pub use stores::PostgresEventStore;
 #[cfg(feature = "redis")]
-pub use stores::RedisStore;
+pub use stores::RedisEventStore;
 #[cfg(feature = "sqlite")]
-pub use stores::SqliteStore;
-pub use stores::{FileStore, MemoryStore};
+pub use stores::SqliteEventStore;
+pub use stores::{FileEventStore, MemoryEventStore};
 #[cfg(feature = "nats")]
-pub use stores::{NatsOptions, NatsStore};
+pub use stores::{NatsEventStore, NatsOptions};
 pub use worker::{HandlerError, Worker};

@@ -13,29 +13,29 @@ use svc_webhook_verify::DedupeKey;
 /// A store of events.
 ///
 /// Every method is one transaction. The trait is dyn-compatible: [`Inbox`](crate::Inbox) holds an
-/// `Arc<dyn Store>`. A store that is shared by several processes must keep two promises: of two
+/// `Arc<dyn EventStore>`. A store that is shared by several processes must keep two promises: of two
 /// simultaneous insertions of one key only one is [`InsertOutcome::Inserted`], and an event is leased
 /// to one worker at a time.
 #[async_trait]
-pub trait Store: fmt::Debug + Send + Sync {
+pub trait EventStore: fmt::Debug + Send + Sync {
     /// Stores an event, unless one with the same key is there already. When this returns, the
     /// event survives a crash, as far as the store survives crashes at all.
     ///
     /// # Errors
     ///
     /// Returns an error if the event may not have been stored.
-    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError>;
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError>;
 
     /// Stores an event as handled: what it was for happened when it was received. Otherwise the same as
-    /// [`insert`](Store::insert).
+    /// [`insert`](EventStore::insert).
     ///
     /// # Errors
     ///
     /// Returns an error if the event may not have been stored, and by default an error of kind
-    /// [`Invalid`](StoreErrorKind::Invalid), because the store does not support this.
-    async fn insert_handled(&self, _: NewEvent) -> Result<InsertOutcome, StoreError> {
+    /// [`Invalid`](EventStoreErrorKind::Invalid), because the store does not support this.
+    async fn insert_handled(&self, _: NewEvent) -> Result<InsertOutcome, EventStoreError> {
         let message = "the store cannot store an event as handled";
-        Err(StoreError::new(StoreErrorKind::Invalid, message))
+        Err(EventStoreError::new(EventStoreErrorKind::Invalid, message))
     }
 
     /// Leases events that are due, oldest first. Returns at once if there are none.
@@ -43,23 +43,23 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the store cannot be read or written.
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError>;
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, EventStoreError>;
 
     /// Extends a lease, so that it expires after the given time from now.
     ///
     /// # Errors
     ///
-    /// Returns an error of kind [`LeaseLost`](StoreErrorKind::LeaseLost) if the lease has expired
+    /// Returns an error of kind [`LeaseLost`](EventStoreErrorKind::LeaseLost) if the lease has expired
     /// and the event has been claimed again, or if the event is not in progress.
-    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError>;
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), EventStoreError>;
 
     /// Records what became of a claimed event, and gives up its lease.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`extend`](Store::extend), and an error if the store cannot be
+    /// Returns the same errors as [`extend`](EventStore::extend), and an error if the store cannot be
     /// written.
-    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError>;
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), EventStoreError>;
 
     /// Makes the next delivery of a finished event count as new. Returns `false` if there is no
     /// finished event with this key: an event that is still to be handled needs no redelivery.
@@ -67,28 +67,28 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the store cannot be written.
-    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError>;
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, EventStoreError>;
 
     /// Returns the event with this id, or `None` if there is none.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be read.
-    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError>;
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, EventStoreError>;
 
     /// Returns events, newest first.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be read.
-    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, EventStoreError>;
 
     /// Makes finished events pending again, with no attempts. Returns their number.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be written.
-    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError>;
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, EventStoreError>;
 
     /// Removes events that were handled or became dead more than `age` ago. Returns their number.
     /// Later deliveries of a removed event count as new.
@@ -96,14 +96,14 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the store cannot be written.
-    async fn purge(&self, age: Duration) -> Result<u64, StoreError>;
+    async fn purge(&self, age: Duration) -> Result<u64, EventStoreError>;
 
     /// Returns how many events are in which state.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be read.
-    async fn stats(&self) -> Result<StoreStats, StoreError>;
+    async fn stats(&self) -> Result<StoreStats, EventStoreError>;
 
     /// Waits until an event may be due, or until the timeout has passed. It may return early.
     async fn wait_for_events(&self, timeout: Duration) {
@@ -260,7 +260,7 @@ pub struct StoreStats {
 /// The reason why a store failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum StoreErrorKind {
+pub enum EventStoreErrorKind {
     /// The store cannot be reached, read or written. It may work later.
     Unavailable,
     /// The lease has expired, or the event is not in progress.
@@ -279,41 +279,41 @@ pub enum StoreErrorKind {
 
 /// An error of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreError {
-    kind: StoreErrorKind,
+pub struct EventStoreError {
+    kind: EventStoreErrorKind,
     message: String,
 }
 
-impl StoreError {
+impl EventStoreError {
     /// Creates an error with a message that says what failed and why.
-    pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: EventStoreErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { kind, message }
     }
 
     /// Creates the error of a store that cannot be reached, read or written.
     pub fn unavailable(what: &str, cause: impl fmt::Display) -> Self {
-        Self::new(StoreErrorKind::Unavailable, format!("{what}: {cause}"))
+        Self::new(EventStoreErrorKind::Unavailable, format!("{what}: {cause}"))
     }
 
     /// Creates the error of a lease that is no longer held.
     #[must_use]
     pub fn lease_lost(lease: &Lease) -> Self {
         let message = format!("the lease of event {} is no longer held", lease.id());
-        Self::new(StoreErrorKind::LeaseLost, message)
+        Self::new(EventStoreErrorKind::LeaseLost, message)
     }
 
     /// Returns the reason.
     #[must_use]
-    pub fn kind(&self) -> StoreErrorKind {
+    pub fn kind(&self) -> EventStoreErrorKind {
         self.kind
     }
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for EventStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Error for StoreError {}
+impl Error for EventStoreError {}

@@ -31,11 +31,11 @@ use crate::receive::{self, DEFAULT_MAX_BODY_BYTES};
 ///
 /// ```
 /// use svc_webhook_inbox::tower::ReceiveService;
-/// use svc_webhook_inbox::{Inbox, MemoryStore};
+/// use svc_webhook_inbox::{Inbox, MemoryEventStore};
 /// use svc_webhook_verify::{KeySet, Verifier, WebhookReceiver};
 ///
 /// let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
-/// let inbox = Inbox::new(MemoryStore::new());
+/// let inbox = Inbox::new(MemoryEventStore::new());
 /// let service = ReceiveService::new(inbox, receiver);
 /// let router: axum::Router = axum::Router::new().route_service("/webhooks", service);
 /// # Ok::<(), svc_webhook_verify::KeyError>(())

@@ -13,7 +13,7 @@ use tracing::Instrument;
 
 use crate::event::StoredEvent;
 use crate::inbox::Inbox;
-use crate::store::{ClaimedEvent, HandlingOutcome, StoreError, StoreErrorKind};
+use crate::store::{ClaimedEvent, EventStoreError, EventStoreErrorKind, HandlingOutcome};
 
 /// The default number of events that a worker handles at the same time.
 const DEFAULT_CONCURRENCY: usize = 8;
@@ -25,16 +25,16 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-type ErrorHandler = dyn Fn(&StoreError) + Send + Sync;
+type ErrorHandler = dyn Fn(&EventStoreError) + Send + Sync;
 type Handler = dyn Fn(StoredEvent) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
 
 /// Claims events of an inbox and handles them.
 ///
 /// ```no_run
-/// use svc_webhook_inbox::{HandlerError, Inbox, MemoryStore, Worker};
+/// use svc_webhook_inbox::{HandlerError, Inbox, MemoryEventStore, Worker};
 ///
 /// # async fn example() {
-/// let inbox = Inbox::new(MemoryStore::new());
+/// let inbox = Inbox::new(MemoryEventStore::new());
 /// Worker::new(inbox, |event| async move {
 ///     let parsed = event.parse().map_err(HandlerError::permanent)?;
 ///     println!("{} of job {:?}", parsed.event_type(), parsed.job_id());
@@ -119,7 +119,7 @@ impl Worker {
     #[must_use]
     pub fn on_store_error(
         mut self,
-        on_error: impl Fn(&StoreError) + Send + Sync + 'static,
+        on_error: impl Fn(&EventStoreError) + Send + Sync + 'static,
     ) -> Self {
         self.on_store_error = Arc::new(on_error);
         self
@@ -208,7 +208,7 @@ impl Worker {
                     () = sleep(inbox.extension_interval()) => {
                         if let Err(error) = inbox.extend(&claimed).await {
                             tracing::warn!("cannot extend the lease: {error}");
-                            if error.kind() == StoreErrorKind::LeaseLost {
+                            if error.kind() == EventStoreErrorKind::LeaseLost {
                                 // Another worker may be handling the event already.
                                 return;
                             }

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use svc_webhook_inbox::{EventId, EventState, ListQuery, Store, StoredEvent};
+use svc_webhook_inbox::{EventId, EventState, EventStore, ListQuery, StoredEvent};
 
 use crate::args::{PageArgs, headings, parse_seconds};
 use crate::clock;
@@ -196,7 +196,7 @@ async fn list(session: &Session, args: ListInbox) -> Result {
 }
 
 async fn read(
-    store: &dyn Store,
+    store: &dyn EventStore,
     mut query: ListQuery,
     max_items: usize,
 ) -> Result<(Vec<InboxItem>, Continuation)> {

@@ -5,6 +5,7 @@
 
 mod document;
 mod error_faults;
+mod queues;
 mod schemas;
 mod speed;
 mod state;

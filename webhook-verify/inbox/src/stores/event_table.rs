@@ -10,7 +10,7 @@ use svc_webhook_verify::DedupeKey;
 
 use crate::clock::{duration_millis, from_millis};
 use crate::event::{EventId, EventState, StoredEvent};
-use crate::store::{ClaimRequest, Lease, ListQuery, ReplayFilter, StoreError, StoreStats};
+use crate::store::{ClaimRequest, EventStoreError, Lease, ListQuery, ReplayFilter, StoreStats};
 
 /// The maximum number of keys of evicted events, to bound the memory.
 const MAX_EVICTED_KEYS: usize = 1_000_000;
@@ -164,11 +164,11 @@ impl<P> EventTable<P> {
     }
 
     /// Returns the number of the event that a lease holds.
-    pub(super) fn leased(&self, lease: &Lease) -> Result<u64, StoreError> {
+    pub(super) fn leased(&self, lease: &Lease) -> Result<u64, EventStoreError> {
         let number = number(lease.id());
         let held = number
             .filter(|number| self.get(*number).is_some_and(|entry| entry.is_leased_by(lease)));
-        held.ok_or_else(|| StoreError::lease_lost(lease))
+        held.ok_or_else(|| EventStoreError::lease_lost(lease))
     }
 
     pub(super) fn finished_with_key(&self, key: &DedupeKey) -> Option<u64> {

@@ -17,12 +17,12 @@ mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub use local::{FileStore, MemoryStore};
+pub use local::{FileEventStore, MemoryEventStore};
 #[cfg(feature = "nats")]
-pub use nats::{NatsOptions, NatsStore};
+pub use nats::{NatsEventStore, NatsOptions};
 #[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use postgres::PostgresEventStore;
 #[cfg(feature = "redis")]
-pub use redis::RedisStore;
+pub use redis::RedisEventStore;
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::SqliteEventStore;

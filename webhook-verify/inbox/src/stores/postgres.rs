@@ -20,8 +20,8 @@ use crate::clock::Clock;
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
 use crate::store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreStats,
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, HandlingOutcome, InsertOutcome, Lease,
+    ListQuery, ReplayFilter, StoreStats,
 };
 
 /// The statements that create the table. `due_at` is the end of the lease of a leased event. An
@@ -145,10 +145,10 @@ const STATS: &str = "
 /// A store in a PostgreSQL database, in the table `svc_webhook_inbox`.
 ///
 /// ```no_run
-/// use svc_webhook_inbox::{Inbox, PostgresStore};
+/// use svc_webhook_inbox::{Inbox, PostgresEventStore};
 ///
-/// # async fn open() -> Result<(), svc_webhook_inbox::StoreError> {
-/// let inbox = Inbox::new(PostgresStore::connect("postgres://app@db.example/app").await?);
+/// # async fn open() -> Result<(), svc_webhook_inbox::EventStoreError> {
+/// let inbox = Inbox::new(PostgresEventStore::connect("postgres://app@db.example/app").await?);
 /// # Ok(())
 /// # }
 /// ```
@@ -159,13 +159,13 @@ const STATS: &str = "
 ///
 /// An accepted event is as durable as a commit of the database: see its setting
 /// `synchronous_commit`.
-pub struct PostgresStore {
+pub struct PostgresEventStore {
     pool: Pool,
     wake_up: WakeUp,
     clock: Option<Clock>,
 }
 
-impl PostgresStore {
+impl PostgresEventStore {
     /// Connects to a database, and creates the table if it does not exist.
     ///
     /// The address is a URL or a connection string of PostgreSQL. Connections to other machines
@@ -176,7 +176,7 @@ impl PostgresStore {
     ///
     /// Returns an error if the address is invalid, or if the database cannot be reached or
     /// written.
-    pub async fn connect(address: &str) -> Result<Self, StoreError> {
+    pub async fn connect(address: &str) -> Result<Self, EventStoreError> {
         let connector = connect::Connector::new(address)?;
         let store = Self { pool: connector.pool()?, wake_up: WakeUp::new(connector), clock: None };
         store.create_table().await?;
@@ -190,7 +190,7 @@ impl PostgresStore {
         self
     }
 
-    async fn create_table(&self) -> Result<(), StoreError> {
+    async fn create_table(&self) -> Result<(), EventStoreError> {
         let mut connection = self.connection().await?;
         let create = async {
             let transaction = connection.transaction().await?;
@@ -201,14 +201,14 @@ impl PostgresStore {
         create.await.map_err(query_error)
     }
 
-    async fn connection(&self) -> Result<Object, StoreError> {
+    async fn connection(&self) -> Result<Object, EventStoreError> {
         self.pool.get().await.map_err(|error| {
             // The messages of the pool and of the driver do not contain the reason.
             let mut cause: &dyn Error = &error;
             while let Some(source) = cause.source() {
                 cause = source;
             }
-            StoreError::unavailable("cannot connect to the database", cause)
+            EventStoreError::unavailable("cannot connect to the database", cause)
         })
     }
 
@@ -217,7 +217,7 @@ impl PostgresStore {
         &self,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>, EventStoreError> {
         let now = self.clock.as_ref().map(Clock::now);
         let connection = self.connection().await?;
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&now];
@@ -230,7 +230,11 @@ impl PostgresStore {
     }
 
     /// As [`query`](Self::query), and returns the number of rows.
-    async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<u64, StoreError> {
+    async fn execute(
+        &self,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, EventStoreError> {
         let now = self.clock.as_ref().map(Clock::now);
         let connection = self.connection().await?;
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&now];
@@ -244,8 +248,8 @@ impl PostgresStore {
 }
 
 #[async_trait]
-impl Store for PostgresStore {
-    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+impl EventStore for PostgresEventStore {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError> {
         let resource = event.dedupe_key.as_ref().map(DedupeKey::resource_id);
         let headers = headers::to_json(&event.headers);
         let body: &[u8] = &event.body;
@@ -262,7 +266,7 @@ impl Store for PostgresStore {
         Ok(InsertOutcome::Inserted(id))
     }
 
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, EventStoreError> {
         let lease = milliseconds(request.lease_duration);
         let limit = row::count(request.limit);
         let values: [&(dyn ToSql + Sync); 4] = [&lease, &request.worker, &limit, &request.in_order];
@@ -276,14 +280,14 @@ impl Store for PostgresStore {
         Ok(claimed)
     }
 
-    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), EventStoreError> {
         let (id, claim) = row::lease_numbers(lease)?;
         let duration = milliseconds(duration);
         let extended = self.execute(EXTEND, &[&id, &claim, &duration]).await?;
         row::check_held(extended > 0, lease)
     }
 
-    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), EventStoreError> {
         let (id, claim) = row::lease_numbers(lease)?;
         let (state, after, error) = row::finished(outcome);
         let after = after.map(milliseconds);
@@ -291,20 +295,20 @@ impl Store for PostgresStore {
         row::check_held(finished > 0, lease)
     }
 
-    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, EventStoreError> {
         let connection = self.connection().await?;
         let values: [&(dyn ToSql + Sync); 2] = [&key.event(), &key.resource_id()];
         let rows = connection.execute(FORGET, &values).await;
         Ok(rows.map_err(query_error)? > 0)
     }
 
-    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, EventStoreError> {
         let Some(id) = row::number(id) else { return Ok(None) };
         let rows = self.query(GET, &[&id]).await?;
         rows.first().map(stored_event).transpose().map_err(query_error)
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, EventStoreError> {
         let (before, limit) = row::list_bounds(query);
         let state = query.state.map(EventState::as_str);
         let rows = self.query(LIST, &[&before, &state, &limit]).await?;
@@ -312,7 +316,7 @@ impl Store for PostgresStore {
         events.collect::<Result<_, _>>().map_err(query_error)
     }
 
-    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, EventStoreError> {
         match filter {
             ReplayFilter::Id(id) => {
                 let Some(id) = row::number(id) else { return Ok(0) };
@@ -326,11 +330,11 @@ impl Store for PostgresStore {
         }
     }
 
-    async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<u64, EventStoreError> {
         self.execute(PURGE, &[&milliseconds(age)]).await
     }
 
-    async fn stats(&self) -> Result<StoreStats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, EventStoreError> {
         let rows = self.query(STATS, &[]).await?;
         let Some(row) = rows.first() else { return Ok(StoreStats::default()) };
         let stats = || -> Result<StoreStats, tokio_postgres::Error> {
@@ -345,10 +349,10 @@ impl Store for PostgresStore {
     }
 }
 
-impl fmt::Debug for PostgresStore {
+impl fmt::Debug for PostgresEventStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may contain a password.
-        f.debug_struct("PostgresStore").finish_non_exhaustive()
+        f.debug_struct("PostgresEventStore").finish_non_exhaustive()
     }
 }
 
@@ -383,8 +387,8 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.min(HUNDRED_YEARS).as_secs_f64() * 1000.0
 }
 
-fn query_error(error: tokio_postgres::Error) -> StoreError {
+fn query_error(error: tokio_postgres::Error) -> EventStoreError {
     // The message of the server is in the source, not in the error itself.
     let cause = std::error::Error::source(&error).map(ToString::to_string);
-    StoreError::unavailable("the database failed", cause.unwrap_or_else(|| error.to_string()))
+    EventStoreError::unavailable("the database failed", cause.unwrap_or_else(|| error.to_string()))
 }

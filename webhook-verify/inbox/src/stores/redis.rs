@@ -19,8 +19,8 @@ use crate::clock::{Clock, duration_millis, from_millis, to_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
 use crate::store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreErrorKind, StoreStats,
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, EventStoreErrorKind, HandlingOutcome,
+    InsertOutcome, Lease, ListQuery, ReplayFilter, StoreStats,
 };
 
 /// The prefix of all keys.
@@ -36,10 +36,10 @@ type Fields = HashMap<String, Vec<u8>>;
 /// A store in Redis 6.2 or later, or in a server that is compatible with it.
 ///
 /// ```no_run
-/// use svc_webhook_inbox::{Inbox, RedisStore};
+/// use svc_webhook_inbox::{Inbox, RedisEventStore};
 ///
-/// # async fn open() -> Result<(), svc_webhook_inbox::StoreError> {
-/// let inbox = Inbox::new(RedisStore::connect("redis://127.0.0.1/").await?);
+/// # async fn open() -> Result<(), svc_webhook_inbox::EventStoreError> {
+/// let inbox = Inbox::new(RedisEventStore::connect("redis://127.0.0.1/").await?);
 /// # Ok(())
 /// # }
 /// ```
@@ -52,7 +52,7 @@ type Fields = HashMap<String, Vec<u8>>;
 /// default of its append-only file, a crash of the server's machine loses up to a second of events
 /// that were acknowledged. Set `appendonly yes` and `appendfsync always` if no event may be lost.
 #[derive(Clone)]
-pub struct RedisStore {
+pub struct RedisEventStore {
     client: Client,
     connection: ConnectionManager,
     /// The connection on which an idle worker waits, which blocks it.
@@ -81,18 +81,18 @@ scripts! {
     STATS "redis/stats.lua",
 }
 
-impl RedisStore {
+impl RedisEventStore {
     /// Connects to a server, with an address such as `redis://127.0.0.1:6379/0`, or `rediss://…`
     /// for TLS.
     ///
     /// # Errors
     ///
     /// Returns an error if the address is invalid, or if the server cannot be reached.
-    pub async fn connect(address: &str) -> Result<Self, StoreError> {
+    pub async fn connect(address: &str) -> Result<Self, EventStoreError> {
         let invalid = |error: RedisError| {
             // The message of the parser does not quote the address, which may contain a password.
             let message = format!("invalid Redis address: {error}");
-            StoreError::new(StoreErrorKind::Invalid, message)
+            EventStoreError::new(EventStoreErrorKind::Invalid, message)
         };
         let address = address.into_connection_info().map_err(invalid)?;
         let client = Client::open(address).map_err(invalid)?;
@@ -102,7 +102,7 @@ impl RedisStore {
             .set_number_of_retries(1);
         let connection = ConnectionManager::new_with_config(client.clone(), config)
             .await
-            .map_err(|error| StoreError::unavailable("cannot connect to Redis", error))?;
+            .map_err(|error| EventStoreError::unavailable("cannot connect to Redis", error))?;
         Ok(Self {
             client,
             connection,
@@ -135,12 +135,15 @@ impl RedisStore {
         call
     }
 
-    async fn run<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, StoreError> {
+    async fn run<T: FromRedisValue>(
+        &self,
+        call: &ScriptInvocation<'_>,
+    ) -> Result<T, EventStoreError> {
         let mut connection = self.connection.clone();
         call.invoke_async(&mut connection).await.map_err(redis_error)
     }
 
-    async fn now(&self) -> Result<i64, StoreError> {
+    async fn now(&self) -> Result<i64, EventStoreError> {
         if let Some(clock) = &self.clock {
             return Ok(clock.millis());
         }
@@ -154,7 +157,7 @@ impl RedisStore {
         format!("{}{suffix}", self.prefix)
     }
 
-    async fn events(&self, ids: &[String], now: i64) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn events(&self, ids: &[String], now: i64) -> Result<Vec<StoredEvent>, EventStoreError> {
         let mut pipeline = redis::pipe();
         for id in ids {
             pipeline.hgetall(self.key(&format!("event:{id}")));
@@ -167,7 +170,7 @@ impl RedisStore {
         Ok(present.map(|fields| stored_event(fields, now)).collect())
     }
 
-    async fn replay_ids(&self, ids: Vec<String>) -> Result<u64, StoreError> {
+    async fn replay_ids(&self, ids: Vec<String>) -> Result<u64, EventStoreError> {
         let mut count = 0;
         for ids in ids.chunks(BATCH) {
             let mut call = self.call(&REPLAY);
@@ -181,8 +184,8 @@ impl RedisStore {
 }
 
 #[async_trait]
-impl Store for RedisStore {
-    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+impl EventStore for RedisEventStore {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError> {
         let key = event.dedupe_key.as_ref().map(key_text).unwrap_or_default();
         let resource = event.dedupe_key.as_ref().map_or("", DedupeKey::resource_id);
         let mut call = self.call(&INSERT);
@@ -192,7 +195,7 @@ impl Store for RedisStore {
         Ok(id.map_or(InsertOutcome::Duplicate, |id| InsertOutcome::Inserted(EventId::new(id))))
     }
 
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, EventStoreError> {
         let mut call = self.call(&CLAIM);
         call.arg(duration_millis(request.lease_duration)).arg(&request.worker);
         call.arg(request.limit).arg(u8::from(request.in_order));
@@ -204,13 +207,13 @@ impl Store for RedisStore {
         Ok(claimed.collect())
     }
 
-    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), EventStoreError> {
         let mut call = self.call(&EXTEND);
         call.arg(lease.id().as_str()).arg(lease.token()).arg(duration_millis(duration));
         row::check_held(self.run(&call).await?, lease)
     }
 
-    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), EventStoreError> {
         let (state, after, error) = row::finished(outcome);
         let mut call = self.call(&FINISH);
         call.arg(lease.id().as_str()).arg(lease.token());
@@ -218,19 +221,19 @@ impl Store for RedisStore {
         row::check_held(self.run(&call).await?, lease)
     }
 
-    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, EventStoreError> {
         let mut call = self.call(&FORGET);
         call.arg(key_text(key));
         self.run(&call).await
     }
 
-    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, EventStoreError> {
         let now = self.now().await?;
         let events = self.events(&[id.as_str().to_owned()], now).await?;
         Ok(events.into_iter().next())
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, EventStoreError> {
         let now = self.now().await?;
         let index = match query.state {
             Some(EventState::Handled) => "handled",
@@ -259,7 +262,7 @@ impl Store for RedisStore {
         Ok(events)
     }
 
-    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, EventStoreError> {
         let mut connection = self.connection.clone();
         let ids: Result<Vec<String>, RedisError> = match filter {
             ReplayFilter::Id(id) => Ok(vec![id.as_str().to_owned()]),
@@ -273,7 +276,7 @@ impl Store for RedisStore {
         self.replay_ids(ids.map_err(redis_error)?).await
     }
 
-    async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<u64, EventStoreError> {
         let mut count = 0;
         loop {
             let mut call = self.call(&PURGE);
@@ -285,7 +288,7 @@ impl Store for RedisStore {
         }
     }
 
-    async fn stats(&self) -> Result<StoreStats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, EventStoreError> {
         let call = self.call(&STATS);
         let (pending, leased, handled, dead, oldest): (i64, i64, i64, i64, i64) =
             self.run(&call).await?;
@@ -319,10 +322,10 @@ impl Store for RedisStore {
     }
 }
 
-impl fmt::Debug for RedisStore {
+impl fmt::Debug for RedisEventStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may contain a password.
-        f.debug_struct("RedisStore").field("prefix", &self.prefix).finish_non_exhaustive()
+        f.debug_struct("RedisEventStore").field("prefix", &self.prefix).finish_non_exhaustive()
     }
 }
 
@@ -357,6 +360,6 @@ fn key_text(key: &DedupeKey) -> String {
     format!("{}\n{}", key.event(), key.resource_id())
 }
 
-fn redis_error(error: RedisError) -> StoreError {
-    StoreError::unavailable("Redis failed", error)
+fn redis_error(error: RedisError) -> EventStoreError {
+    EventStoreError::unavailable("Redis failed", error)
 }

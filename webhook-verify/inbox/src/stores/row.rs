@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use crate::event::{EventId, EventState, StoredEvent};
-use crate::store::{ClaimedEvent, HandlingOutcome, Lease, ListQuery, StoreError, StoreStats};
+use crate::store::{ClaimedEvent, EventStoreError, HandlingOutcome, Lease, ListQuery, StoreStats};
 
 /// Returns the state of an event, given the word that is stored and whether a lease of it still holds.
 pub(super) fn state(word: &str, is_leased: bool) -> EventState {
@@ -43,8 +43,8 @@ pub(super) fn stats(counts: [i64; 4], oldest_age_millis: Option<i64>) -> StoreSt
 }
 
 /// Returns an error unless a lease was still held.
-pub(super) fn check_held(is_held: bool, lease: &Lease) -> Result<(), StoreError> {
-    if is_held { Ok(()) } else { Err(StoreError::lease_lost(lease)) }
+pub(super) fn check_held(is_held: bool, lease: &Lease) -> Result<(), EventStoreError> {
+    if is_held { Ok(()) } else { Err(EventStoreError::lease_lost(lease)) }
 }
 
 pub(super) fn event_id(number: i64) -> EventId {
@@ -56,10 +56,10 @@ pub(super) fn number(id: &EventId) -> Option<i64> {
 }
 
 /// Returns the numbers of the event and of the claim that a lease is of.
-pub(super) fn lease_numbers(lease: &Lease) -> Result<(i64, i64), StoreError> {
+pub(super) fn lease_numbers(lease: &Lease) -> Result<(i64, i64), EventStoreError> {
     match (number(lease.id()), lease.token().parse()) {
         (Some(id), Ok(claim)) => Ok((id, claim)),
-        _ => Err(StoreError::lease_lost(lease)),
+        _ => Err(EventStoreError::lease_lost(lease)),
     }
 }
 

@@ -14,8 +14,8 @@ use crate::clock::{Clock, duration_millis, from_millis, to_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
 use crate::store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreErrorKind, StoreStats,
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, EventStoreErrorKind, HandlingOutcome,
+    InsertOutcome, Lease, ListQuery, ReplayFilter, StoreStats,
 };
 
 /// Times are in milliseconds since the Unix epoch. `due_at` is the end of the lease of a leased
@@ -112,30 +112,30 @@ const STATS: &str = "
 /// A store in an SQLite database, in the table `svc_webhook_inbox`.
 ///
 /// ```no_run
-/// use svc_webhook_inbox::{Inbox, SqliteStore};
+/// use svc_webhook_inbox::{Inbox, SqliteEventStore};
 ///
-/// let inbox = Inbox::new(SqliteStore::open("webhooks.db")?);
-/// # Ok::<(), svc_webhook_inbox::StoreError>(())
+/// let inbox = Inbox::new(SqliteEventStore::open("webhooks.db")?);
+/// # Ok::<(), svc_webhook_inbox::EventStoreError>(())
 /// ```
 ///
 /// Several processes on one machine can use the same file. An accepted event is on the disk: the
 /// journal mode is WAL, and each commit is synced.
 #[derive(Clone)]
-pub struct SqliteStore {
+pub struct SqliteEventStore {
     connection: Arc<Mutex<Connection>>,
     clock: Clock,
 }
 
-impl SqliteStore {
+impl SqliteEventStore {
     /// Opens a database file. Creates the file and the table if they do not exist.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be opened or written, or is not a database.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, EventStoreError> {
         let path = path.as_ref();
         Connection::open(path).and_then(Self::prepare).map_err(|error| {
-            StoreError::unavailable(&format!("cannot open {}", path.display()), error)
+            EventStoreError::unavailable(&format!("cannot open {}", path.display()), error)
         })
     }
 
@@ -144,7 +144,7 @@ impl SqliteStore {
     /// # Errors
     ///
     /// Returns an error if the database cannot be written.
-    pub fn from_connection(connection: Connection) -> Result<Self, StoreError> {
+    pub fn from_connection(connection: Connection) -> Result<Self, EventStoreError> {
         Self::prepare(connection).map_err(database_error)
     }
 
@@ -167,7 +167,7 @@ impl SqliteStore {
     async fn with_transaction<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, EventStoreError> {
         let connection = Arc::clone(&self.connection);
         let run = move || {
             // After a panic the connection is still usable: the transaction was rolled back.
@@ -181,7 +181,7 @@ impl SqliteStore {
         };
         match tokio::task::spawn_blocking(run).await {
             Ok(result) => result.map_err(database_error),
-            Err(error) => Err(StoreError::unavailable("the database query failed", error)),
+            Err(error) => Err(EventStoreError::unavailable("the database query failed", error)),
         }
     }
 
@@ -190,7 +190,7 @@ impl SqliteStore {
         &self,
         sql: impl AsRef<str> + Send + 'static,
         values: impl Params + Send + 'static,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64, EventStoreError> {
         let changed =
             self.with_transaction(move |db| db.prepare_cached(sql.as_ref())?.execute(values));
         Ok(u64::try_from(changed.await?).unwrap_or(u64::MAX))
@@ -198,8 +198,8 @@ impl SqliteStore {
 }
 
 #[async_trait]
-impl Store for SqliteStore {
-    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+impl EventStore for SqliteEventStore {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError> {
         let now = self.clock.millis();
         let id = self
             .with_transaction(move |db| {
@@ -213,7 +213,7 @@ impl Store for SqliteStore {
         Ok(id.map_or(InsertOutcome::Duplicate, |id| InsertOutcome::Inserted(row::event_id(id))))
     }
 
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, EventStoreError> {
         let now = self.clock.millis();
         let until = now.saturating_add(duration_millis(request.lease_duration));
         let limit = row::count(request.limit);
@@ -232,13 +232,13 @@ impl Store for SqliteStore {
         Ok(claimed)
     }
 
-    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), EventStoreError> {
         let (id, claim) = row::lease_numbers(lease)?;
         let until = self.clock.millis().saturating_add(duration_millis(duration));
         row::check_held(self.execute(EXTEND, (id, claim, until)).await? > 0, lease)
     }
 
-    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), EventStoreError> {
         let (id, claim) = row::lease_numbers(lease)?;
         let now = self.clock.millis();
         let (state, after, error) = row::finished(outcome);
@@ -248,12 +248,12 @@ impl Store for SqliteStore {
         row::check_held(self.execute(FINISH, values).await? > 0, lease)
     }
 
-    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, EventStoreError> {
         let values = [key.event().to_owned(), key.resource_id().to_owned()];
         Ok(self.execute(FORGET, values).await? > 0)
     }
 
-    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, EventStoreError> {
         let now = self.clock.millis();
         let Some(id) = row::number(id) else { return Ok(None) };
         self.with_transaction(move |db| {
@@ -263,7 +263,7 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, EventStoreError> {
         let now = self.clock.millis();
         let (before, limit) = row::list_bounds(query);
         let state = query.state.map(EventState::as_str);
@@ -276,7 +276,7 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, EventStoreError> {
         let now = self.clock.millis();
         let (condition, from, to) = match filter {
             ReplayFilter::Id(id) => ("id = ?2", row::number(id).unwrap_or_default(), 0),
@@ -291,12 +291,12 @@ impl Store for SqliteStore {
         self.execute(sql, [now, from, to]).await
     }
 
-    async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<u64, EventStoreError> {
         let oldest = self.clock.millis().saturating_sub(duration_millis(age));
         self.execute("DELETE FROM svc_webhook_inbox WHERE finished_at < ?1", [oldest]).await
     }
 
-    async fn stats(&self) -> Result<StoreStats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, EventStoreError> {
         let now = self.clock.millis();
         self.with_transaction(move |db| {
             db.prepare_cached(STATS)?.query_row([now], |row| {
@@ -309,9 +309,9 @@ impl Store for SqliteStore {
     }
 }
 
-impl fmt::Debug for SqliteStore {
+impl fmt::Debug for SqliteEventStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").finish_non_exhaustive()
+        f.debug_struct("SqliteEventStore").finish_non_exhaustive()
     }
 }
 
@@ -340,13 +340,16 @@ fn stored_event(row: &Row<'_>, now: i64) -> rusqlite::Result<StoredEvent> {
     })
 }
 
-fn database_error(error: rusqlite::Error) -> StoreError {
+fn database_error(error: rusqlite::Error) -> EventStoreError {
     let is_damaged = matches!(
         error.sqlite_error_code(),
         Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)
     );
     match is_damaged {
-        true => StoreError::new(StoreErrorKind::Invalid, format!("not a valid database: {error}")),
-        false => StoreError::unavailable("the database failed", error),
+        true => EventStoreError::new(
+            EventStoreErrorKind::Invalid,
+            format!("not a valid database: {error}"),
+        ),
+        false => EventStoreError::unavailable("the database failed", error),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use svc_test_script::{Variables, run_script, scripts_of};
 use svc_webhook_inbox::{
-    ClaimRequest, EventId, EventState, HandlingOutcome, InsertOutcome, NewEvent, Store,
+    ClaimRequest, EventId, EventState, EventStore, HandlingOutcome, InsertOutcome, NewEvent,
 };
 
 use crate::servers::{Server, ServerKind};
@@ -72,14 +72,14 @@ async fn on_server(kind: ServerKind) {
 }
 
 /// Inserts an event that is new.
-async fn insert(store: &dyn Store, event: NewEvent) -> EventId {
+async fn insert(store: &dyn EventStore, event: NewEvent) -> EventId {
     match store.insert(event).await.unwrap() {
         InsertOutcome::Inserted(id) => id,
         InsertOutcome::Duplicate => panic!("unexpected duplicate"),
     }
 }
 
-async fn is_duplicate(store: &dyn Store, event_type: &str, job: &str) -> bool {
+async fn is_duplicate(store: &dyn EventStore, event_type: &str, job: &str) -> bool {
     store.insert(job_event(event_type, job)).await.unwrap() == InsertOutcome::Duplicate
 }
 

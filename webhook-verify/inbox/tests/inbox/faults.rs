@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use svc_webhook_inbox::{InsertOutcome, Store};
+use svc_webhook_inbox::{EventStore, InsertOutcome};
 
 use crate::conformance::on_every_server;
 use crate::proxy::Proxy;
@@ -14,7 +14,7 @@ const ROUNDS: usize = 5;
 
 /// Inserts events whose first response is lost. Each is stored once: the event may or may not have
 /// been stored before the error, and the redelivery finds out.
-async fn lose_responses(proxy: &Proxy, store: &dyn Store, direct: &dyn Store) {
+async fn lose_responses(proxy: &Proxy, store: &dyn EventStore, direct: &dyn EventStore) {
     for round in 0..ROUNDS {
         let event = job_event("job.completed", &format!("job_{round}"));
         proxy.lose_responses(true);
@@ -28,7 +28,7 @@ async fn lose_responses(proxy: &Proxy, store: &dyn Store, direct: &dyn Store) {
 }
 
 /// Delivers an event again until it is answered, as the service does.
-async fn insert_until_answered(store: &dyn Store, job: &str) {
+async fn insert_until_answered(store: &dyn EventStore, job: &str) {
     for _ in 0..200 {
         if store.insert(job_event("job.completed", job)).await.is_ok() {
             return;
@@ -62,7 +62,7 @@ async fn lost_responses_are_found_out(kind: ServerKind) {
 }
 
 /// Inserts large events with numbers from the given one on, until one is rejected. Returns its number.
-async fn insert_until_rejected(store: &dyn Store, first: usize) -> usize {
+async fn insert_until_rejected(store: &dyn EventStore, first: usize) -> usize {
     for number in first..2000 {
         let mut event = job_event("job.completed", &format!("job_{number}"));
         event.body = vec![b' '; 4096].into();
@@ -74,7 +74,7 @@ async fn insert_until_rejected(store: &dyn Store, first: usize) -> usize {
 }
 
 /// After there is room again, what was accepted is there, and new events are accepted.
-async fn recover(store: Arc<dyn Store>, accepted: usize) {
+async fn recover(store: Arc<dyn EventStore>, accepted: usize) {
     insert_until_answered(&*store, "job_after").await;
     let stats = store.stats().await.unwrap();
     let pending = usize::try_from(stats.pending).unwrap();
@@ -111,12 +111,12 @@ async fn a_full_disk_is_answered_with_errors(kind: ServerKind) {
 async fn sqlite_on_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inbox.db");
-    drop(svc_webhook_inbox::SqliteStore::open(&path).unwrap());
+    drop(svc_webhook_inbox::SqliteEventStore::open(&path).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.pragma_update(None, "max_page_count", 60).unwrap();
-    let store = svc_webhook_inbox::SqliteStore::from_connection(connection).unwrap();
+    let store = svc_webhook_inbox::SqliteEventStore::from_connection(connection).unwrap();
     let accepted = insert_until_rejected(&store, 0).await;
     assert!(accepted > 0);
     drop(store);
-    recover(Arc::new(svc_webhook_inbox::SqliteStore::open(path).unwrap()), accepted).await;
+    recover(Arc::new(svc_webhook_inbox::SqliteEventStore::open(path).unwrap()), accepted).await;
 }

@@ -6,7 +6,7 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::post;
 use http::{HeaderMap, Request, Response, StatusCode};
 use svc_webhook_inbox::tower::ReceiveService;
-use svc_webhook_inbox::{FileStore, Inbox, ListQuery, MemoryStore, StoreStats};
+use svc_webhook_inbox::{FileEventStore, Inbox, ListQuery, MemoryEventStore, StoreStats};
 use svc_webhook_verify::{KeySet, Signer, Verifier, WebhookReceiver};
 use tower::ServiceExt;
 
@@ -59,7 +59,7 @@ async fn send(router: &Router, request: Request<Body>) -> Response<Body> {
 
 #[tokio::test]
 async fn a_genuine_delivery_is_stored_once_and_answered_200() {
-    let inbox = Inbox::new(MemoryStore::new());
+    let inbox = Inbox::new(MemoryEventStore::new());
     for router in routers(&inbox) {
         for _ in 0..2 {
             let response = send(&router, delivery(keys(), NOW, BODY)).await;
@@ -74,7 +74,7 @@ async fn a_genuine_delivery_is_stored_once_and_answered_200() {
 
 #[tokio::test]
 async fn other_deliveries_are_rejected_and_not_stored() {
-    let inbox = Inbox::new(MemoryStore::new());
+    let inbox = Inbox::new(MemoryEventStore::new());
     let forged = KeySet::new(["whsec_other"]).unwrap();
     let large = format!(r#"{{"event":"job.completed","x":"{}"}}"#, "x".repeat(2000));
     for router in routers(&inbox) {
@@ -94,9 +94,9 @@ async fn other_deliveries_are_rejected_and_not_stored() {
 #[tokio::test]
 async fn a_failed_store_is_answered_503_with_retry_after() {
     let folder = tempfile::tempdir().unwrap();
-    drop(FileStore::open(folder.path().join("inbox")).unwrap());
+    drop(FileEventStore::open(folder.path().join("inbox")).unwrap());
     // A store that cannot be written.
-    let store = FileStore::open_read_only(folder.path().join("inbox")).unwrap();
+    let store = FileEventStore::open_read_only(folder.path().join("inbox")).unwrap();
     for router in routers(&Inbox::new(store)) {
         let response = send(&router, delivery(keys(), NOW, BODY)).await;
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use svc_test_script::{Steps, Variables, at, check, split, substitute};
 use svc_webhook_inbox::{
-    ClaimRequest, EventId, EventState, HandlingOutcome, InsertOutcome, Lease, ListQuery,
-    ReplayFilter, Store, StoreError, StoredEvent,
+    ClaimRequest, EventId, EventState, EventStore, EventStoreError, HandlingOutcome, InsertOutcome,
+    Lease, ListQuery, ReplayFilter, StoredEvent,
 };
 use svc_webhook_verify::DedupeKey;
 
@@ -24,7 +24,7 @@ const LEASE: Duration = Duration::from_secs(60);
 /// A store under test, as two processes have it.
 pub(crate) struct StoreSteps {
     test: TestStore,
-    other: Arc<dyn Store>,
+    other: Arc<dyn EventStore>,
 }
 
 impl StoreSteps {
@@ -33,7 +33,7 @@ impl StoreSteps {
         Self { test, other }
     }
 
-    async fn call(&self, store: &dyn Store, words: &[&str]) -> Value {
+    async fn call(&self, store: &dyn EventStore, words: &[&str]) -> Value {
         match words {
             ["other", words @ ..] => Box::pin(self.call(&*self.other, words)).await,
             ["advance", duration] => {
@@ -156,7 +156,7 @@ fn lease_of(word: &str) -> Lease {
     Lease::new(EventId::new(id), token)
 }
 
-fn result(result: Result<(), StoreError>) -> Value {
+fn result(result: Result<(), EventStoreError>) -> Value {
     result.map_or_else(|error| json!({"error": format!("{:?}", error.kind())}), |()| Value::Null)
 }
 

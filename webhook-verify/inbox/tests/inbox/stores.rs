@@ -8,19 +8,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_inbox::{
-    Clock, FileStore, MemoryStore, NatsOptions, NatsStore, NewEvent, PostgresStore, RedisStore,
-    SqliteStore, Store,
+    Clock, EventStore, FileEventStore, MemoryEventStore, NatsEventStore, NatsOptions, NewEvent,
+    PostgresEventStore, RedisEventStore, SqliteEventStore,
 };
 use svc_webhook_verify::{DedupeKey, Event};
 
 use crate::servers::{Server, ServerKind};
 
-type Opening = Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = Arc<dyn EventStore>> + Send>>;
 type Reopen = Box<dyn Fn() -> Opening + Send + Sync>;
 
 /// A store, and what it takes to move its time and to open it again.
 pub(crate) struct TestStore {
-    store: Arc<dyn Store>,
+    store: Arc<dyn EventStore>,
     millis: Arc<AtomicU64>,
     /// `None` for a store that only one process can open.
     reopen: Option<Reopen>,
@@ -28,11 +28,11 @@ pub(crate) struct TestStore {
 }
 
 impl TestStore {
-    pub(crate) fn store(&self) -> &dyn Store {
+    pub(crate) fn store(&self) -> &dyn EventStore {
         &*self.store
     }
 
-    pub(crate) fn shared(&self) -> Arc<dyn Store> {
+    pub(crate) fn shared(&self) -> Arc<dyn EventStore> {
         Arc::clone(&self.store)
     }
 
@@ -46,7 +46,7 @@ impl TestStore {
     }
 
     /// Opens the store a second time, as another process would, if that is possible.
-    pub(crate) async fn open_again(&self) -> Arc<dyn Store> {
+    pub(crate) async fn open_again(&self) -> Arc<dyn EventStore> {
         match &self.reopen {
             Some(reopen) => reopen().await,
             None => self.shared(),
@@ -62,19 +62,19 @@ fn test_clock() -> (Clock, Arc<AtomicU64>) {
 }
 
 pub(crate) fn memory() -> TestStore {
-    in_folder(false, |_, clock| Arc::new(MemoryStore::new().clock(clock)))
+    in_folder(false, |_, clock| Arc::new(MemoryEventStore::new().clock(clock)))
 }
 
 pub(crate) fn file() -> TestStore {
-    in_folder(false, |path, clock| Arc::new(FileStore::open(path).unwrap().clock(clock)))
+    in_folder(false, |path, clock| Arc::new(FileEventStore::open(path).unwrap().clock(clock)))
 }
 
 pub(crate) fn sqlite() -> TestStore {
-    in_folder(true, |path, clock| Arc::new(SqliteStore::open(path).unwrap().clock(clock)))
+    in_folder(true, |path, clock| Arc::new(SqliteEventStore::open(path).unwrap().clock(clock)))
 }
 
 /// A store in a folder of its own, which several processes can open if it is shared.
-fn in_folder(is_shared: bool, open: fn(PathBuf, Clock) -> Arc<dyn Store>) -> TestStore {
+fn in_folder(is_shared: bool, open: fn(PathBuf, Clock) -> Arc<dyn EventStore>) -> TestStore {
     let (clock, millis) = test_clock();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inbox");
@@ -102,19 +102,19 @@ pub(crate) async fn on_server(server: &Server) -> TestStore {
     let open = move || -> Opening {
         let (address, name, clock) = (address.clone(), name.clone(), clock.clone());
         Box::pin(async move {
-            let store: Arc<dyn Store> = match kind {
+            let store: Arc<dyn EventStore> = match kind {
                 ServerKind::Postgres => {
-                    Arc::new(PostgresStore::connect(&address).await.unwrap().clock(clock))
+                    Arc::new(PostgresEventStore::connect(&address).await.unwrap().clock(clock))
                 }
                 ServerKind::Redis => {
-                    let store = RedisStore::connect(&address).await.unwrap();
+                    let store = RedisEventStore::connect(&address).await.unwrap();
                     Arc::new(store.prefix(name).clock(clock))
                 }
                 ServerKind::Nats => {
                     let client = async_nats::connect(address).await.unwrap();
                     let mut options = NatsOptions::default();
                     options.stream_name = name;
-                    let store = NatsStore::from_client(client, &options).await.unwrap();
+                    let store = NatsEventStore::from_client(client, &options).await.unwrap();
                     Arc::new(store.clock(clock))
                 }
             };
@@ -125,11 +125,11 @@ pub(crate) async fn on_server(server: &Server) -> TestStore {
 }
 
 /// Connects to a server, or to a proxy of it, with the clock of the system.
-pub(crate) async fn connect(kind: ServerKind, address: &str) -> Arc<dyn Store> {
+pub(crate) async fn connect(kind: ServerKind, address: &str) -> Arc<dyn EventStore> {
     match kind {
-        ServerKind::Postgres => Arc::new(PostgresStore::connect(address).await.unwrap()),
-        ServerKind::Redis => Arc::new(RedisStore::connect(address).await.unwrap()),
-        ServerKind::Nats => Arc::new(NatsStore::connect(address).await.unwrap()),
+        ServerKind::Postgres => Arc::new(PostgresEventStore::connect(address).await.unwrap()),
+        ServerKind::Redis => Arc::new(RedisEventStore::connect(address).await.unwrap()),
+        ServerKind::Nats => Arc::new(NatsEventStore::connect(address).await.unwrap()),
     }
 }
 

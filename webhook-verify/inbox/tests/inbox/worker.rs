@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_inbox::{
-    ClaimRequest, Clock, EventRetryPolicy, EventState, HandlerError, HandlingOutcome, Inbox,
-    InsertOutcome, ListQuery, MemoryStore, Store, StoreErrorKind, StoredEvent, Worker,
+    ClaimRequest, Clock, EventRetryPolicy, EventState, EventStore, EventStoreErrorKind,
+    HandlerError, HandlingOutcome, Inbox, InsertOutcome, ListQuery, MemoryEventStore, StoredEvent,
+    Worker,
 };
 use tokio::time::{Instant, sleep};
 
@@ -17,7 +18,7 @@ async fn inbox(events: u32) -> Inbox {
     let start = Instant::now();
     let now =
         move || -> SystemTime { UNIX_EPOCH + Duration::from_secs(1_700_000_000) + start.elapsed() };
-    let inbox = Inbox::new(MemoryStore::new().clock(Clock::new(now)));
+    let inbox = Inbox::new(MemoryEventStore::new().clock(Clock::new(now)));
     for number in 0..events {
         let event = job_event("job.completed", &format!("job_{number}"));
         inbox.store().insert(event).await.unwrap();
@@ -176,7 +177,7 @@ async fn a_dead_event_is_forgotten_if_the_inbox_says_so() {
 
 #[tokio::test]
 async fn memory_is_limited_and_handled_events_make_room() {
-    let store = MemoryStore::new().max_bytes(10_000);
+    let store = MemoryEventStore::new().max_bytes(10_000);
     let large = |job: &str| {
         let mut event = job_event("job.completed", job);
         event.body = vec![b' '; 4000].into();
@@ -185,7 +186,7 @@ async fn memory_is_limited_and_handled_events_make_room() {
     store.insert(large("job_1")).await.unwrap();
     store.insert(large("job_2")).await.unwrap();
     let full = store.insert(large("job_3")).await.unwrap_err();
-    assert_eq!(full.kind(), StoreErrorKind::Full);
+    assert_eq!(full.kind(), EventStoreErrorKind::Full);
     let request = ClaimRequest::new("a", Duration::from_secs(60));
     let claimed = store.claim(&request).await.unwrap().remove(0);
     let handled = store.finish(&claimed.lease, HandlingOutcome::Handled);

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use super::line::{FORMAT, Line};
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{EventStoreError, EventStoreErrorKind};
 
 /// The size of superfluous lines above which the file is compacted.
 const MAX_DEAD_BYTES: u64 = 8 * 1024 * 1024;
@@ -43,7 +43,7 @@ impl EventLog {
     pub(super) fn open(
         path: &Path,
         mut on_line: impl FnMut(Line, LineRange),
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, EventStoreError> {
         let cannot_open = |error| io_error("cannot open the store", path, &error);
         let lock = lock(path)?;
         let file = open_append(path).map_err(cannot_open)?;
@@ -63,7 +63,7 @@ impl EventLog {
     pub(super) fn open_read_only(
         path: &Path,
         mut on_line: impl FnMut(Line, LineRange),
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, EventStoreError> {
         let file = File::open(path);
         let file = file.map_err(|error| io_error("cannot open the store", path, &error))?;
         let mut log = Self::new(path, file, None);
@@ -75,7 +75,7 @@ impl EventLog {
         Self { path: path.to_owned(), file, length: 0, compacted_length: 0, is_broken: false, lock }
     }
 
-    fn read(&mut self, on_line: &mut impl FnMut(Line, LineRange)) -> Result<(), StoreError> {
+    fn read(&mut self, on_line: &mut impl FnMut(Line, LineRange)) -> Result<(), EventStoreError> {
         let mut reader = BufReader::new(&self.file);
         let (mut text, mut offset, mut number) = (Vec::new(), 0_u64, 0_u64);
         loop {
@@ -103,10 +103,10 @@ impl EventLog {
         Ok(())
     }
 
-    fn not_a_store(&self, line: u64) -> StoreError {
+    fn not_a_store(&self, line: u64) -> EventStoreError {
         let path = self.path.display();
         let message = format!("{path} is not a store of svc webhook events (line {line})");
-        StoreError::new(StoreErrorKind::Invalid, message)
+        EventStoreError::new(EventStoreErrorKind::Invalid, message)
     }
 
     /// Appends a line. On failure, the incomplete line is removed. If that fails as well, all later
@@ -148,12 +148,12 @@ impl EventLog {
         self.file.sync_data()
     }
 
-    pub(super) fn write_error(&self, error: &io::Error) -> StoreError {
+    pub(super) fn write_error(&self, error: &io::Error) -> EventStoreError {
         let kind = match self.is_broken {
-            true => StoreErrorKind::Broken,
-            false => StoreErrorKind::Unavailable,
+            true => EventStoreErrorKind::Broken,
+            false => EventStoreErrorKind::Unavailable,
         };
-        StoreError::new(kind, format!("cannot write to the store: {error}"))
+        EventStoreError::new(kind, format!("cannot write to the store: {error}"))
     }
 
     /// Returns whether most of a large file is superfluous.
@@ -235,7 +235,7 @@ fn text_of(line: &Line) -> io::Result<Vec<u8>> {
 }
 
 /// Locks the store, so that a second process cannot use it.
-fn lock(path: &Path) -> Result<File, StoreError> {
+fn lock(path: &Path) -> Result<File, EventStoreError> {
     let name = with_suffix(path, ".lock");
     let cannot_lock = |error| io_error("cannot lock the store", &name, &error);
     let file = open_append(&name).map_err(cannot_lock)?;
@@ -243,7 +243,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let message = format!("another process uses the store {}", path.display());
-            Err(StoreError::new(StoreErrorKind::Locked, message))
+            Err(EventStoreError::new(EventStoreErrorKind::Locked, message))
         }
         Err(TryLockError::Error(error)) => Err(cannot_lock(error)),
     }
@@ -255,8 +255,8 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn io_error(what: &str, path: &Path, error: &io::Error) -> StoreError {
-    StoreError::unavailable(&format!("{what} {}", path.display()), error)
+fn io_error(what: &str, path: &Path, error: &io::Error) -> EventStoreError {
+    EventStoreError::unavailable(&format!("{what} {}", path.display()), error)
 }
 
 fn open_append(path: &Path) -> io::Result<File> {

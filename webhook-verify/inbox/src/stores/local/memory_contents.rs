@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use super::super::event_table::EventTable;
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{EventStoreError, EventStoreErrorKind};
 
 /// The headers and bodies of events by number.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl MemoryContents {
         headers: HeaderMap,
         body: Bytes,
         table: &mut EventTable<P>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EventStoreError> {
         let content = (headers, body);
         let size = size(&content);
         let is_full = |contents: &Self| contents.bytes.saturating_add(size) > contents.max_bytes;
@@ -46,7 +46,7 @@ impl MemoryContents {
         }
         if is_full(self) {
             let message = "the memory of the store is full of unfinished events";
-            return Err(StoreError::new(StoreErrorKind::Full, message));
+            return Err(EventStoreError::new(EventStoreErrorKind::Full, message));
         }
         self.bytes += size;
         self.by_number.insert(number, content);

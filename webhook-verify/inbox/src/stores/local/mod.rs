@@ -14,16 +14,16 @@ use tokio::sync::Notify;
 use self::event_log::{EventLog, LineRange};
 use self::line::{Delivery, Line};
 use self::memory_contents::MemoryContents;
-pub use self::store::{FileStore, MemoryStore};
+pub use self::store::{FileEventStore, MemoryEventStore};
 use super::event_table::{Entry, EventTable, Progress, State, id};
 use crate::clock::Clock;
 use crate::event::{NewEvent, StoredEvent};
-use crate::store::{InsertOutcome, StoreError};
+use crate::store::{EventStoreError, InsertOutcome};
 
 /// The size of finished events that a compaction keeps, so that they can be replayed.
 const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The store behind [`FileStore`] and [`MemoryStore`].
+/// The store behind [`FileEventStore`] and [`MemoryEventStore`].
 #[derive(Clone, Debug)]
 struct LocalStore {
     events: Arc<Mutex<LocalEvents>>,
@@ -49,7 +49,7 @@ enum Storage {
 }
 
 impl LocalStore {
-    fn open(path: &Path) -> Result<Self, StoreError> {
+    fn open(path: &Path) -> Result<Self, EventStoreError> {
         let mut table = EventTable::default();
         let log = EventLog::open(path, |line, range| apply(&mut table, &line, range))?;
         // A new process does not wait for the delays of an earlier one.
@@ -58,11 +58,12 @@ impl LocalStore {
         }
         let store = Self::new(table, Storage::File(log));
         let compacted = store.events().compact_if_needed();
-        compacted.map_err(|error| StoreError::unavailable("cannot compact the store", error))?;
+        compacted
+            .map_err(|error| EventStoreError::unavailable("cannot compact the store", error))?;
         Ok(store)
     }
 
-    fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    fn open_read_only(path: &Path) -> Result<Self, EventStoreError> {
         let mut table = EventTable::default();
         let log = EventLog::open_read_only(path, |line, range| apply(&mut table, &line, range))?;
         Ok(Self::new(table, Storage::File(log)))
@@ -83,7 +84,11 @@ impl LocalStore {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn add(&self, event: NewEvent, is_handled: bool) -> Result<InsertOutcome, StoreError> {
+    async fn add(
+        &self,
+        event: NewEvent,
+        is_handled: bool,
+    ) -> Result<InsertOutcome, EventStoreError> {
         let added = self.run(move |events, now| events.add(event, is_handled, now)).await;
         self.changed.notify_one();
         added
@@ -92,8 +97,8 @@ impl LocalStore {
     /// Runs a function; with a file on a blocking thread, because writing to the disk takes time.
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut LocalEvents, i64) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce(&mut LocalEvents, i64) -> Result<T, EventStoreError> + Send + 'static,
+    ) -> Result<T, EventStoreError> {
         let now = self.clock.millis();
         let is_in_memory = matches!(self.events().storage, Storage::Memory(_));
         if is_in_memory {
@@ -101,7 +106,7 @@ impl LocalStore {
         }
         let store = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&mut store.events(), now)).await;
-        done.unwrap_or_else(|error| Err(StoreError::unavailable("the store failed", error)))
+        done.unwrap_or_else(|error| Err(EventStoreError::unavailable("the store failed", error)))
     }
 }
 
@@ -164,7 +169,7 @@ impl LocalEvents {
         event: NewEvent,
         is_handled: bool,
         now: i64,
-    ) -> Result<InsertOutcome, StoreError> {
+    ) -> Result<InsertOutcome, EventStoreError> {
         let NewEvent { dedupe_key: key, event_type, headers, body } = event;
         if key.as_ref().is_some_and(|key| self.table.is_known(key)) {
             return Ok(InsertOutcome::Duplicate);
@@ -187,25 +192,26 @@ impl LocalEvents {
         Ok(InsertOutcome::Inserted(id(number)))
     }
 
-    fn stored(&mut self, number: u64, now: i64) -> Result<Option<StoredEvent>, StoreError> {
+    fn stored(&mut self, number: u64, now: i64) -> Result<Option<StoredEvent>, EventStoreError> {
         let Some(entry) = self.table.get(number) else { return Ok(None) };
         let content = match &mut self.storage {
             Storage::Memory(contents) => Ok(contents.get(number)),
             Storage::File(log) => log.content(entry.payload),
         };
         let what = format!("cannot read event {number} from the store");
-        let (headers, body) = content.map_err(|error| StoreError::unavailable(&what, error))?;
+        let (headers, body) =
+            content.map_err(|error| EventStoreError::unavailable(&what, error))?;
         Ok(Some(entry.to_stored(number, now, headers, body)))
     }
 
     /// Writes a change, and then makes it.
-    fn change(&mut self, line: &Line, append: Append) -> Result<(), StoreError> {
+    fn change(&mut self, line: &Line, append: Append) -> Result<(), EventStoreError> {
         let range = self.write(line, append)?;
         apply(&mut self.table, line, range);
         Ok(())
     }
 
-    fn write(&mut self, line: &Line, append: Append) -> Result<LineRange, StoreError> {
+    fn write(&mut self, line: &Line, append: Append) -> Result<LineRange, EventStoreError> {
         match &mut self.storage {
             Storage::Memory(_) => Ok(LineRange::default()),
             Storage::File(log) => append(log, line).map_err(|error| log.write_error(&error)),
@@ -213,7 +219,7 @@ impl LocalEvents {
     }
 
     /// Writes a change that the table already contains.
-    fn append(&mut self, line: &Line) -> Result<(), StoreError> {
+    fn append(&mut self, line: &Line) -> Result<(), EventStoreError> {
         self.write(line, EventLog::append)?;
         self.try_compact();
         Ok(())

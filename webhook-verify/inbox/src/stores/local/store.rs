@@ -12,18 +12,18 @@ use super::{LocalStore, MemoryContents, Storage, apply};
 use crate::clock::{Clock, duration_millis};
 use crate::event::{EventId, NewEvent, StoredEvent};
 use crate::store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreStats,
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, HandlingOutcome, InsertOutcome, Lease,
+    ListQuery, ReplayFilter, StoreStats,
 };
 use crate::stores::event_table::{EventTable, State, number};
 
 /// A store in an append-only file, for one process.
 ///
 /// ```no_run
-/// use svc_webhook_inbox::{FileStore, Inbox};
+/// use svc_webhook_inbox::{FileEventStore, Inbox};
 ///
-/// let inbox = Inbox::new(FileStore::open("webhooks.jsonl")?);
-/// # Ok::<(), svc_webhook_inbox::StoreError>(())
+/// let inbox = Inbox::new(FileEventStore::open("webhooks.jsonl")?);
+/// # Ok::<(), svc_webhook_inbox::EventStoreError>(())
 /// ```
 ///
 /// An accepted event is on the disk. The file has a line for each change, and is rewritten without
@@ -31,17 +31,17 @@ use crate::stores::event_table::{EventTable, State, number};
 /// The events and their bodies stay in the file; what is needed to find them is in memory. Of handled
 /// events, the last 64 MiB are kept for a replay; of older ones only the keys.
 #[derive(Clone, Debug)]
-pub struct FileStore(pub(super) LocalStore);
+pub struct FileEventStore(pub(super) LocalStore);
 
-impl FileStore {
+impl FileEventStore {
     /// Opens a file, and creates it if it does not exist. Only one process can use it; the lock is
     /// a second file with the name extension `.lock`.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be opened or is not a store, and one of kind
-    /// [`Locked`](crate::StoreErrorKind::Locked) if another process uses it.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+    /// [`Locked`](crate::EventStoreErrorKind::Locked) if another process uses it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, EventStoreError> {
         LocalStore::open(path.as_ref()).map(Self)
     }
 
@@ -51,7 +51,7 @@ impl FileStore {
     /// # Errors
     ///
     /// Returns an error if the file cannot be opened or is not a store.
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, EventStoreError> {
         LocalStore::open_read_only(path.as_ref()).map(Self)
     }
 
@@ -65,9 +65,9 @@ impl FileStore {
 /// A store in memory, for tests and short-lived receivers. Its events are lost when the process
 /// ends.
 #[derive(Debug)]
-pub struct MemoryStore(pub(super) LocalStore);
+pub struct MemoryEventStore(pub(super) LocalStore);
 
-impl MemoryStore {
+impl MemoryEventStore {
     /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
@@ -84,7 +84,7 @@ impl MemoryStore {
     ///
     /// To make room, the oldest handled events are removed, and only their keys are kept. If
     /// unfinished events alone fill the store, an insertion fails with
-    /// [`Full`](crate::StoreErrorKind::Full).
+    /// [`Full`](crate::EventStoreErrorKind::Full).
     #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         if let Storage::Memory(contents) = &mut self.0.events().storage {
@@ -94,7 +94,7 @@ impl MemoryStore {
     }
 }
 
-impl Default for MemoryStore {
+impl Default for MemoryEventStore {
     fn default() -> Self {
         Self(LocalStore::new(EventTable::default(), Storage::Memory(MemoryContents::default())))
     }
@@ -106,16 +106,16 @@ macro_rules! implement_store {
     ($($store:ty),+) => {
         $(
             #[async_trait]
-            impl Store for $store {
-                async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+            impl EventStore for $store {
+                async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError> {
                     self.0.add(event, false).await
                 }
 
-                async fn insert_handled(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+                async fn insert_handled(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError> {
                     self.0.add(event, true).await
                 }
 
-                async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+                async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, EventStoreError> {
                     let request = request.clone();
                     self.0
                         .run(move |events, now| {
@@ -140,7 +140,7 @@ macro_rules! implement_store {
                         .await
                 }
 
-                async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+                async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), EventStoreError> {
                     let lease = lease.clone();
                     self.0
                         .run(move |events, now| {
@@ -153,7 +153,7 @@ macro_rules! implement_store {
                 }
 
                 /// The line is not flushed: in a crash of the machine, the event is handled once more.
-                async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+                async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), EventStoreError> {
                     let lease = lease.clone();
                     let finished = self.0.run(move |events, now| {
                         let id = events.table.leased(&lease)?;
@@ -173,7 +173,7 @@ macro_rules! implement_store {
                     finished
                 }
 
-                async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+                async fn forget(&self, key: &DedupeKey) -> Result<bool, EventStoreError> {
                     let key = key.clone();
                     self.0
                         .run(move |events, _| {
@@ -190,12 +190,12 @@ macro_rules! implement_store {
                         .await
                 }
 
-                async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+                async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, EventStoreError> {
                     let Some(number) = number(id) else { return Ok(None) };
                     self.0.run(move |events, now| events.stored(number, now)).await
                 }
 
-                async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+                async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, EventStoreError> {
                     let query = query.clone();
                     self.0
                         .run(move |events, now| {
@@ -205,7 +205,7 @@ macro_rules! implement_store {
                         .await
                 }
 
-                async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+                async fn replay(&self, filter: &ReplayFilter) -> Result<u64, EventStoreError> {
                     let filter = filter.clone();
                     let replayed = self.0.run(move |events, now| {
                         let ids = events.table.finished(&filter);
@@ -220,7 +220,7 @@ macro_rules! implement_store {
                     replayed
                 }
 
-                async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+                async fn purge(&self, age: Duration) -> Result<u64, EventStoreError> {
                     self.0
                         .run(move |events, now| {
                             let oldest = now.saturating_sub(duration_millis(age));
@@ -239,7 +239,7 @@ macro_rules! implement_store {
                         .await
                 }
 
-                async fn stats(&self) -> Result<StoreStats, StoreError> {
+                async fn stats(&self) -> Result<StoreStats, EventStoreError> {
                     self.0.run(|events, now| Ok(events.table.stats(now))).await
                 }
 
@@ -253,4 +253,4 @@ macro_rules! implement_store {
     };
 }
 
-implement_store!(FileStore, MemoryStore);
+implement_store!(FileEventStore, MemoryEventStore);

@@ -9,8 +9,10 @@ use svc_webhook_verify::DedupeKey;
 
 use super::*;
 use crate::event::{EventId, EventState};
-use crate::store::{ClaimRequest, ClaimedEvent, HandlingOutcome, ListQuery, Store, StoreErrorKind};
-use crate::{FileStore, MemoryStore};
+use crate::store::{
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreErrorKind, HandlingOutcome, ListQuery,
+};
+use crate::{FileEventStore, MemoryEventStore};
 
 struct Folder(tempfile::TempDir);
 
@@ -23,8 +25,8 @@ impl Folder {
         self.0.path().join("store")
     }
 
-    fn open(&self) -> FileStore {
-        FileStore::open(self.path()).unwrap()
+    fn open(&self) -> FileEventStore {
+        FileEventStore::open(self.path()).unwrap()
     }
 }
 
@@ -37,29 +39,29 @@ fn event(job: &str, body: &str) -> NewEvent {
     }
 }
 
-async fn insert(store: &FileStore, job: &str) -> InsertOutcome {
+async fn insert(store: &FileEventStore, job: &str) -> InsertOutcome {
     store.insert(event(job, job)).await.unwrap()
 }
 
-async fn claim(store: &FileStore) -> Option<ClaimedEvent> {
+async fn claim(store: &FileEventStore) -> Option<ClaimedEvent> {
     let request = ClaimRequest::new("a worker", Duration::from_secs(60));
     store.claim(&request).await.unwrap().pop()
 }
 
-async fn handle(store: &FileStore) {
+async fn handle(store: &FileEventStore) {
     let lease = claim(store).await.unwrap().lease;
     store.finish(&lease, HandlingOutcome::Handled).await.unwrap();
 }
 
-async fn compact(store: &FileStore) {
+async fn compact(store: &FileEventStore) {
     let compacted = store.0.run(|events, _| {
         let compacted = events.compact();
-        compacted.map_err(|error| StoreError::unavailable("cannot compact", error))
+        compacted.map_err(|error| EventStoreError::unavailable("cannot compact", error))
     });
     compacted.await.unwrap();
 }
 
-async fn body(store: &FileStore, id: &str) -> Bytes {
+async fn body(store: &FileEventStore, id: &str) -> Bytes {
     store.get(&EventId::new(id)).await.unwrap().unwrap().body
 }
 
@@ -79,7 +81,7 @@ async fn all_states_survive_a_restart_and_a_compaction() {
     claim(&store).await.unwrap();
     let forgotten = DedupeKey::new("job.completed", "job:handled");
     assert!(store.forget(&forgotten).await.unwrap());
-    let show = async |store: &FileStore| -> Vec<String> {
+    let show = async |store: &FileEventStore| -> Vec<String> {
         let events = store.list(&ListQuery::default()).await.unwrap();
         let shown = events.iter().map(|event| {
             // The lease of a process that has ended is given up.
@@ -118,7 +120,7 @@ async fn an_incomplete_last_line_is_removed() {
     for partial in ["{\"received\":{\"id\":2,\"deliv", "\0\0\0\0", "{"] {
         let mut file = OpenOptions::new().append(true).open(folder.path()).unwrap();
         file.write_all(partial.as_bytes()).unwrap();
-        let reader = FileStore::open_read_only(folder.path()).unwrap();
+        let reader = FileEventStore::open_read_only(folder.path()).unwrap();
         assert_eq!(reader.stats().await.unwrap().pending, 1);
         assert_eq!(folder.open().stats().await.unwrap().pending, 1);
         assert_eq!(fs::read(folder.path()).unwrap(), whole);
@@ -132,8 +134,8 @@ fn a_file_of_another_program_is_left_unchanged() {
     let folder = Folder::new();
     for text in ["a letter", "a letter\n", "{\"known\":{\"at\":1}}\n", "\n", "{}\n"] {
         fs::write(folder.path(), text).unwrap();
-        let error = FileStore::open(folder.path()).unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Invalid);
+        let error = FileEventStore::open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), EventStoreErrorKind::Invalid);
         assert!(error.to_string().contains("is not a store"), "{error}");
         assert_eq!(fs::read_to_string(folder.path()).unwrap(), text);
     }
@@ -144,9 +146,9 @@ async fn a_second_process_can_only_read() {
     let folder = Folder::new();
     let first = folder.open();
     insert(&first, "job_1").await;
-    let error = FileStore::open(folder.path()).unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Locked);
-    let reader = FileStore::open_read_only(folder.path()).unwrap();
+    let error = FileEventStore::open(folder.path()).unwrap_err();
+    assert_eq!(error.kind(), EventStoreErrorKind::Locked);
+    let reader = FileEventStore::open_read_only(folder.path()).unwrap();
     assert_eq!(body(&reader, "1").await, "job_1");
     assert!(reader.insert(event("job_2", "")).await.is_err());
     drop(first);
@@ -165,7 +167,7 @@ async fn old_handled_events_leave_only_their_keys() {
     insert(&store, "stays").await;
     let length = fs::metadata(folder.path()).unwrap().len();
     assert!(length < 150 * 1024 * 1024, "{length}");
-    for store in [store, FileStore::open_read_only(folder.path()).unwrap()] {
+    for store in [store, FileEventStore::open_read_only(folder.path()).unwrap()] {
         assert!(store.get(&id(1)).await.unwrap().is_none());
         assert_eq!(insert(&store, "job_1").await, InsertOutcome::Duplicate);
         assert_eq!(insert(&store, "job_159").await, InsertOutcome::Duplicate);
@@ -207,7 +209,8 @@ async fn only_the_owner_can_read_the_file() {
 #[tokio::test]
 async fn what_is_stored_as_handled_is_not_claimed() {
     let folder = Folder::new();
-    let stores: [Box<dyn Store>; 2] = [Box::new(folder.open()), Box::new(MemoryStore::new())];
+    let stores: [Box<dyn EventStore>; 2] =
+        [Box::new(folder.open()), Box::new(MemoryEventStore::new())];
     for store in stores {
         let new = |job| event(job, job);
         let inserted = InsertOutcome::Inserted(EventId::new("1"));

@@ -9,14 +9,14 @@ use async_nats::jetstream::{Context, message::PublishMessage};
 use async_nats::{Client, ConnectOptions};
 
 use crate::clock::Clock;
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{EventStoreError, EventStoreErrorKind};
 
 /// The time to wait for a connection or a response, so that a delivery is answered in time.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the largest deliveries: a receipt of 1 MiB, its envelope and the headers.
 const MAX_DELIVERY_BYTES: usize = 5 * 1024 * 1024 / 4;
 
-/// The stream of a [`NatsStore`](crate::NatsStore).
+/// The stream of a [`NatsEventStore`](crate::NatsEventStore).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NatsOptions {
@@ -34,33 +34,33 @@ impl Default for NatsOptions {
     }
 }
 
-pub(super) async fn connect(address: &str) -> Result<Client, StoreError> {
+pub(super) async fn connect(address: &str) -> Result<Client, EventStoreError> {
     let addresses: Result<Vec<_>, _> =
         address.split(',').map(str::parse::<async_nats::ServerAddr>).collect();
     let addresses = addresses.map_err(|_| {
         let message = "invalid NATS address: expected one such as nats://127.0.0.1:4222";
-        StoreError::new(StoreErrorKind::Invalid, message)
+        EventStoreError::new(EventStoreErrorKind::Invalid, message)
     })?;
     let options = ConnectOptions::new()
         .connection_timeout(TIMEOUT)
         .request_timeout(Some(TIMEOUT))
         .name("svc-webhook-inbox");
     let client = options.connect(addresses).await;
-    client.map_err(|error| StoreError::unavailable("cannot connect to NATS", error))
+    client.map_err(|error| EventStoreError::unavailable("cannot connect to NATS", error))
 }
 
 /// Opens the stream, and creates it if it does not exist.
 pub(super) async fn open_stream(
     client: &Client,
     options: &NatsOptions,
-) -> Result<(Context, Stream), StoreError> {
+) -> Result<(Context, Stream), EventStoreError> {
     let name = &options.stream_name;
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || !name.chars().all(is_allowed) {
         let message = format!(
             "invalid stream name `{name}`: expected letters, digits, hyphens and underscores"
         );
-        return Err(StoreError::new(StoreErrorKind::Invalid, message));
+        return Err(EventStoreError::new(EventStoreErrorKind::Invalid, message));
     }
     let max_payload = client.server_info().max_payload;
     if max_payload < MAX_DELIVERY_BYTES {
@@ -92,7 +92,7 @@ pub(super) async fn clock_offset(
     context: &Context,
     stream: &Stream,
     name: &str,
-) -> Result<i64, StoreError> {
+) -> Result<i64, EventStoreError> {
     let clock = Clock::system();
     let before = clock.millis();
     let subject = format!("{name}.clock");
@@ -120,6 +120,6 @@ pub(super) async fn publish(
     Ok(context.send_publish(subject, message).await?.await?.sequence)
 }
 
-pub(super) fn nats_error(what: &str, error: impl fmt::Display) -> StoreError {
-    StoreError::unavailable(&format!("NATS: {what}"), error)
+pub(super) fn nats_error(what: &str, error: impl fmt::Display) -> EventStoreError {
+    EventStoreError::unavailable(&format!("NATS: {what}"), error)
 }

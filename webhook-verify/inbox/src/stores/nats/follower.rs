@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::connect::{TIMEOUT, nats_error};
 use super::record::{EventRecord, ProgressSequence, record};
-use crate::store::StoreError;
+use crate::store::EventStoreError;
 use crate::stores::event_table::{EventTable, Progress, State};
 
 /// The pause before the stream is followed again after a failure.
@@ -78,7 +78,7 @@ impl Follower {
     }
 
     /// Waits until all messages up to this one were read.
-    pub(super) async fn catch_up(&self, last: u64) -> Result<(), StoreError> {
+    pub(super) async fn catch_up(&self, last: u64) -> Result<(), EventStoreError> {
         let mut position = self.position.clone();
         let mut idle = self.position.clone();
         let caught_up = async {

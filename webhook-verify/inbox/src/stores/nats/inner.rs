@@ -16,7 +16,7 @@ use super::follower::Follower;
 use super::record::{EventRecord, ProgressSequence, headers_and_body, record, record_headers};
 use crate::clock::{Clock, duration_millis};
 use crate::event::StoredEvent;
-use crate::store::{ClaimRequest, ClaimedEvent, Lease, StoreError};
+use crate::store::{ClaimRequest, ClaimedEvent, EventStoreError, Lease};
 use crate::stores::event_table::{Entry, Progress, State, id, number};
 
 /// The number of times that a change is tried again because another process was faster.
@@ -49,7 +49,7 @@ impl Inner {
     }
 
     /// Returns the follower, once it has read all that was written before this call.
-    pub(super) async fn follower(&self) -> Result<&Follower, StoreError> {
+    pub(super) async fn follower(&self) -> Result<&Follower, EventStoreError> {
         let start = async || {
             let (client, stream) = (self.client.clone(), self.stream.clone());
             Follower::start(client, stream, self.name.clone())
@@ -68,7 +68,7 @@ impl Inner {
         follower: &Follower,
         number: u64,
         change: impl FnOnce(&Entry<ProgressSequence>) -> Option<Progress>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EventStoreError> {
         let changed = {
             let index = follower.index();
             let entry = index.table.get(number);
@@ -89,7 +89,7 @@ impl Inner {
     }
 
     /// Returns what has become of an event, according to the stream.
-    pub(super) async fn progress(&self, number: u64) -> Result<Option<Progress>, StoreError> {
+    pub(super) async fn progress(&self, number: u64) -> Result<Option<Progress>, EventStoreError> {
         let subject = self.state_subject(number);
         let message = self.stream.get_last_raw_message_by_subject(&subject).await;
         let message = found(message, "cannot read the state of an event")?;
@@ -100,7 +100,7 @@ impl Inner {
     pub(super) async fn event_message(
         &self,
         number: u64,
-    ) -> Result<Option<(EventRecord, bytes::Bytes)>, StoreError> {
+    ) -> Result<Option<(EventRecord, bytes::Bytes)>, EventStoreError> {
         let message = self.stream.get_raw_message(number).await;
         let Some(message) = found(message, "cannot read an event")? else { return Ok(None) };
         let prefix = format!("{}.event.", self.name);
@@ -115,7 +115,7 @@ impl Inner {
         &self,
         follower: &Follower,
         number: u64,
-    ) -> Result<Option<StoredEvent>, StoreError> {
+    ) -> Result<Option<StoredEvent>, EventStoreError> {
         let Some((_, payload)) = self.event_message(number).await? else { return Ok(None) };
         let (headers, body) = headers_and_body(&payload);
         let index = follower.index();
@@ -125,7 +125,7 @@ impl Inner {
 
     /// Returns the sequence number of the last event with a key, if a delivery may replace it: it was
     /// forgotten, or is about to be removed.
-    pub(super) async fn replaceable(&self, subject: &str) -> Result<Option<u64>, StoreError> {
+    pub(super) async fn replaceable(&self, subject: &str) -> Result<Option<u64>, EventStoreError> {
         let message = self.stream.get_last_raw_message_by_subject(subject).await;
         let Some(message) = found(message, "cannot read an event")? else { return Ok(Some(0)) };
         let sequence = message.sequence;
@@ -140,12 +140,12 @@ impl Inner {
         &self,
         lease: &Lease,
         change: impl Fn(&mut Progress),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EventStoreError> {
         let mut follower = match self.follower.get() {
             Some(follower) => follower,
             None => self.follower().await?,
         };
-        let number = number(lease.id()).ok_or_else(|| StoreError::lease_lost(lease))?;
+        let number = number(lease.id()).ok_or_else(|| EventStoreError::lease_lost(lease))?;
         for _ in 0..MAX_CONFLICTS {
             let changed = |entry: &Entry<ProgressSequence>| {
                 let mut progress = entry.progress.clone();
@@ -160,7 +160,7 @@ impl Inner {
             follower = self.follower().await?;
             follower.index().table.leased(lease)?;
         }
-        Err(StoreError::lease_lost(lease))
+        Err(EventStoreError::lease_lost(lease))
     }
 
     /// Claims an event. Returns `None` if another process was faster.
@@ -169,7 +169,7 @@ impl Inner {
         follower: &Follower,
         number: u64,
         request: &ClaimRequest,
-    ) -> Result<Option<ClaimedEvent>, StoreError> {
+    ) -> Result<Option<ClaimedEvent>, EventStoreError> {
         let until = self.now().saturating_add(duration_millis(request.lease_duration));
         let mut claims = 0;
         let claim = |entry: &Entry<ProgressSequence>| {
@@ -191,7 +191,7 @@ impl Inner {
         &self,
         follower: &Follower,
         number: u64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EventStoreError> {
         let now = self.now();
         let replay = |entry: &Entry<ProgressSequence>| {
             let mut progress = entry.progress.clone();
@@ -206,7 +206,7 @@ impl Inner {
         &self,
         follower: &Follower,
         number: u64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EventStoreError> {
         let purge = |entry: &Entry<ProgressSequence>| {
             let (state, at) = (State::Purged, self.now());
             Some(Progress { state, at, error: None, ..entry.progress.clone() })
@@ -229,7 +229,7 @@ impl Inner {
     pub(super) async fn remove_purge_messages(
         &self,
         follower: &Follower,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EventStoreError> {
         let oldest = self.now().saturating_sub(PURGED_FOR_MILLIS);
         let old: Vec<u64> = {
             let mut index = follower.index();
@@ -249,7 +249,10 @@ impl Inner {
 }
 
 /// Returns what was read, or `None` if it does not exist.
-fn found<T>(read: Result<T, LastRawMessageError>, what: &str) -> Result<Option<T>, StoreError> {
+fn found<T>(
+    read: Result<T, LastRawMessageError>,
+    what: &str,
+) -> Result<Option<T>, EventStoreError> {
     match read {
         Ok(message) => Ok(Some(message)),
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),

@@ -30,8 +30,8 @@ use super::event_table::{Entry, Progress, State, id, number};
 use crate::clock::{Clock, duration_millis};
 use crate::event::{EventId, NewEvent, StoredEvent};
 use crate::store::{
-    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreErrorKind, StoreStats,
+    ClaimRequest, ClaimedEvent, EventStore, EventStoreError, EventStoreErrorKind, HandlingOutcome,
+    InsertOutcome, Lease, ListQuery, ReplayFilter, StoreStats,
 };
 
 /// The maximum number of concurrent requests of one call.
@@ -40,10 +40,10 @@ const CONCURRENCY: usize = 32;
 /// A store in NATS JetStream, of NATS 2.9 or later.
 ///
 /// ```no_run
-/// use svc_webhook_inbox::{Inbox, NatsStore};
+/// use svc_webhook_inbox::{Inbox, NatsEventStore};
 ///
-/// # async fn open() -> Result<(), svc_webhook_inbox::StoreError> {
-/// let inbox = Inbox::new(NatsStore::connect("nats://127.0.0.1:4222").await?);
+/// # async fn open() -> Result<(), svc_webhook_inbox::EventStoreError> {
+/// let inbox = Inbox::new(NatsEventStore::connect("nats://127.0.0.1:4222").await?);
 /// # Ok(())
 /// # }
 /// ```
@@ -60,16 +60,16 @@ const CONCURRENCY: usize = 32;
 /// The server acknowledges a message before it is on the disk: an accepted event survives a crash of
 /// the server process, but survives a power failure only with [`NatsOptions::replicas`].
 #[derive(Clone)]
-pub struct NatsStore(Arc<Inner>);
+pub struct NatsEventStore(Arc<Inner>);
 
-impl NatsStore {
+impl NatsEventStore {
     /// Connects to servers, with addresses such as `nats://127.0.0.1:4222`, separated by commas.
     ///
     /// # Errors
     ///
     /// Returns an error if an address is invalid, if no server can be reached, or if JetStream is
     /// not enabled.
-    pub async fn connect(addresses: &str) -> Result<Self, StoreError> {
+    pub async fn connect(addresses: &str) -> Result<Self, EventStoreError> {
         Self::from_client(connect(addresses).await?, &NatsOptions::default()).await
     }
 
@@ -79,7 +79,10 @@ impl NatsStore {
     /// # Errors
     ///
     /// Returns an error if the stream cannot be opened.
-    pub async fn from_client(client: Client, options: &NatsOptions) -> Result<Self, StoreError> {
+    pub async fn from_client(
+        client: Client,
+        options: &NatsOptions,
+    ) -> Result<Self, EventStoreError> {
         let (context, stream) = open_stream(&client, options).await?;
         let name = options.stream_name.clone();
         let offset = clock_offset(&context, &stream, &name).await?;
@@ -107,8 +110,8 @@ impl NatsStore {
 }
 
 #[async_trait]
-impl Store for NatsStore {
-    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+impl EventStore for NatsEventStore {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError> {
         let inner = &*self.0;
         let token = match &event.dedupe_key {
             Some(key) => key_token(key),
@@ -150,7 +153,7 @@ impl Store for NatsStore {
                     let message = format!(
                         "the event has {bytes} bytes, but the NATS server accepts {max}: raise its max_payload"
                     );
-                    return Err(StoreError::new(StoreErrorKind::Unavailable, message));
+                    return Err(EventStoreError::new(EventStoreErrorKind::Unavailable, message));
                 }
                 Err(error) => return Err(nats_error("cannot store an event", error)),
             }
@@ -159,7 +162,7 @@ impl Store for NatsStore {
         Err(nats_error("cannot store an event", message))
     }
 
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, EventStoreError> {
         let inner = &*self.0;
         let mut claimed = Vec::new();
         for round in 0..MAX_CONFLICTS {
@@ -197,13 +200,13 @@ impl Store for NatsStore {
         Ok(claimed)
     }
 
-    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), EventStoreError> {
         let inner = &*self.0;
         let until = inner.now().saturating_add(duration_millis(duration));
         inner.change_leased(lease, |progress| progress.at = until).await
     }
 
-    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), EventStoreError> {
         let inner = &*self.0;
         let now = inner.now();
         let (state, at, error) = match outcome {
@@ -224,7 +227,7 @@ impl Store for NatsStore {
         inner.change_leased(lease, change).await
     }
 
-    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, EventStoreError> {
         let inner = &*self.0;
         for _ in 0..MAX_CONFLICTS {
             let follower = inner.follower().await?;
@@ -240,7 +243,7 @@ impl Store for NatsStore {
         Ok(false)
     }
 
-    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, EventStoreError> {
         let inner = &*self.0;
         let Some(number) = number(id) else { return Ok(None) };
         let Some((event, payload)) = inner.event_message(number).await? else { return Ok(None) };
@@ -255,7 +258,7 @@ impl Store for NatsStore {
         Ok(Some(entry.to_stored(number, inner.now(), headers, body)))
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, EventStoreError> {
         let inner = &*self.0;
         let follower = inner.follower().await?;
         let numbers = follower.index().table.list(query, inner.now());
@@ -266,7 +269,7 @@ impl Store for NatsStore {
         events.into_iter().filter_map(Result::transpose).collect()
     }
 
-    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, EventStoreError> {
         let inner = &*self.0;
         let follower = inner.follower().await?;
         let numbers = follower.index().table.finished(filter);
@@ -278,7 +281,7 @@ impl Store for NatsStore {
         count(replayed)
     }
 
-    async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<u64, EventStoreError> {
         let inner = &*self.0;
         let follower = inner.follower().await?;
         inner.remove_purge_messages(follower).await?;
@@ -296,7 +299,7 @@ impl Store for NatsStore {
         count(purged)
     }
 
-    async fn stats(&self) -> Result<StoreStats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, EventStoreError> {
         let inner = &*self.0;
         let follower = inner.follower().await?;
         let stats = follower.index().table.stats(inner.now());
@@ -311,13 +314,13 @@ impl Store for NatsStore {
     }
 }
 
-impl fmt::Debug for NatsStore {
+impl fmt::Debug for NatsEventStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may contain a password.
-        f.debug_struct("NatsStore").field("stream", &self.0.name).finish_non_exhaustive()
+        f.debug_struct("NatsEventStore").field("stream", &self.0.name).finish_non_exhaustive()
     }
 }
 
-fn count(results: Vec<Result<bool, StoreError>>) -> Result<u64, StoreError> {
+fn count(results: Vec<Result<bool, EventStoreError>>) -> Result<u64, EventStoreError> {
     results.into_iter().map(|is_changed| is_changed.map(u64::from)).sum()
 }

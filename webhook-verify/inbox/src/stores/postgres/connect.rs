@@ -8,7 +8,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{EventStoreError, EventStoreErrorKind};
 
 /// The maximum number of connections of one store.
 const MAX_CONNECTIONS: usize = 16;
@@ -23,10 +23,13 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(address: &str) -> Result<Self, StoreError> {
+    pub(super) fn new(address: &str) -> Result<Self, EventStoreError> {
         let invalid = |error| {
             // The message of the parser does not quote the address, which may contain a password.
-            StoreError::new(StoreErrorKind::Invalid, format!("invalid PostgreSQL address: {error}"))
+            EventStoreError::new(
+                EventStoreErrorKind::Invalid,
+                format!("invalid PostgreSQL address: {error}"),
+            )
         };
         let mut config: Config = address.parse().map_err(invalid)?;
         if config.get_connect_timeout().is_none() {
@@ -55,7 +58,7 @@ impl Connector {
     }
 
     /// Returns a pool of connections, which are made when they are needed.
-    pub(super) fn pool(&self) -> Result<Pool, StoreError> {
+    pub(super) fn pool(&self) -> Result<Pool, EventStoreError> {
         let recycle = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match &self.tls {
             Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), recycle),
@@ -68,7 +71,7 @@ impl Connector {
             .create_timeout(Some(CONNECT_TIMEOUT))
             .recycle_timeout(Some(CONNECT_TIMEOUT))
             .build()
-            .map_err(|error| StoreError::unavailable("cannot create connections", error))
+            .map_err(|error| EventStoreError::unavailable("cannot create connections", error))
     }
 
     /// Connects, and calls a function for each notification until the connection breaks.
@@ -124,14 +127,14 @@ where
     }
 }
 
-fn tls() -> Result<MakeRustlsConnect, StoreError> {
+fn tls() -> Result<MakeRustlsConnect, EventStoreError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(rustls_platform_verifier::BuilderVerifierExt::with_platform_verifier)
         .map_err(|error| {
             let message = format!("TLS cannot be set up: {error}");
-            StoreError::new(StoreErrorKind::Invalid, message)
+            EventStoreError::new(EventStoreErrorKind::Invalid, message)
         })?;
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
