@@ -219,7 +219,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result {
         }
         Command::Version => return version::print(session),
         Command::Man(man) => return help::write_manual(session, &man, command_line()),
-        // `main` shows the help without a session, so that a wrong configuration does not matter.
+        // It has been shown without a session, so that a wrong configuration does not matter.
         Command::Help { .. } => return Ok(()),
     };
     running.await

@@ -1,4 +1,4 @@
-//! The program of the library: a library is compiled while its dependencies still are.
+//! The program. All of it is in the library, which can be compiled before what it depends on is finished.
 
 use std::process::ExitCode;
 

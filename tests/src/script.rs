@@ -35,7 +35,7 @@
 //! With a receiver of webhooks, `replies` sets its replies (statuses, `429:retry-after=5`, `close`, `hang`),
 //! `received N` and `outcomes N` wait until it has N deliveries and the mock N outcomes, `attempts N` moves
 //! the clock until then, `signed N SECRET …` checks the signature of the N-th delivery, and `delivery N =>`
-//! has conditions on it, with the headers `@path` and `@method`.
+//! has conditions on it, with the headers `@path`, `@method` and `@after`, the seconds since the one before.
 //!
 //! After `=>` come the status (`4xx` is any, `served` any below 500, `lost` that no complete response
 //! came), the error code, the field that its details name, and
@@ -139,7 +139,7 @@ pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) 
         let url = format!("http://127.0.0.1:{}", receiver.port());
         variables.insert("RECEIVER".to_owned(), url);
     }
-    let requests = Requests { mock, receiver, later: RefCell::default() };
+    let requests = Requests { mock, receiver, later: RefCell::default(), ids: RefCell::default() };
     svc_test_script::run_script(&requests, variables, script).await;
 }
 
@@ -160,6 +160,8 @@ struct Requests<'m> {
     receiver: Option<&'m Receiver>,
     /// The requests whose responses are looked at later, by name.
     later: RefCell<BTreeMap<String, JoinHandle<Result<Response, TransportError>>>>,
+    /// The ids of requests that were sent together.
+    ids: RefCell<BTreeSet<String>>,
 }
 
 impl Steps for Requests<'_> {
@@ -240,8 +242,14 @@ impl Steps for Requests<'_> {
                 let response = match words {
                     ["delivery", index] => {
                         let deliveries = self.receiver().deliveries();
-                        let delivery = deliveries[number(index) - 1].as_response();
-                        Ok(Response::new(line.to_owned(), delivery))
+                        let index = number(index) - 1;
+                        let mut response = deliveries[index].as_response();
+                        if let Some(before) = index.checked_sub(1) {
+                            let span =
+                                deliveries[index].timestamp() - deliveries[before].timestamp();
+                            response.headers_mut().insert("after", span.into());
+                        }
+                        Ok(Response::new(line.to_owned(), response))
                     }
                     ["reply", name] => {
                         let later = self.later.borrow_mut().remove(*name);
@@ -323,10 +331,11 @@ impl Requests<'_> {
             let (mock, line) = (self.mock.clone(), line.clone());
             sending.spawn(async move { request(&mock, &line).await });
         }
-        let (mut found, mut ids) = (BTreeMap::<String, usize>::new(), BTreeSet::new());
+        let mut found = BTreeMap::<String, usize>::new();
         for response in sending.join_all().await {
             let id = response.header("x-svc-request-id").unwrap_or_default().to_owned();
-            assert!(id.starts_with("req_") && ids.insert(id), "not its own id: {response:?}");
+            let is_new = id.starts_with("req_") && self.ids.borrow_mut().insert(id);
+            assert!(is_new, "not its own id: {response:?}");
             let answer = match response.status() {
                 status @ 400.. => format!("{status}:{}", response.code()),
                 status => status.to_string(),

@@ -1,14 +1,14 @@
 //! Receiving of deliveries over HTTP.
 
 use core::fmt;
-use core::pin::Pin;
+use core::pin::{Pin, pin};
 use std::boxed::Box;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::Body;
 use http_body_util::BodyExt;
@@ -165,10 +165,16 @@ impl WebhookReceiver {
         let mut verifier = self.verifier();
         let mut stream = verifier.begin_with_headers(headers)?;
         stream.check_timestamp(received_at)?;
-        let body = body.collect().await;
-        let body = body.map_err(|error| ReceiveError::from_body_error(error.into().as_ref()))?;
-        let body = body.to_bytes();
-        stream.update(&body);
+        let (mut body, mut received) = (pin!(body), BytesMut::new());
+        while let Some(frame) = body.frame().await {
+            let frame =
+                frame.map_err(|error| ReceiveError::from_body_error(error.into().as_ref()))?;
+            if let Ok(chunk) = frame.into_data() {
+                stream.update(&chunk);
+                received.extend_from_slice(&chunk);
+            }
+        }
+        let body = received.freeze();
         let mut result = stream.finish(received_at);
         // The timestamp was checked before, so that a stale delivery cannot cause a reload.
         if verifier.unknown_fingerprint(headers).is_some() {

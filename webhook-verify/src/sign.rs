@@ -61,7 +61,7 @@ impl Signer {
     /// Begins signing a body that is produced in chunks.
     pub fn begin(&self, timestamp: u64) -> StreamSigner {
         let mut digits = ArrayString::new();
-        // Writing to an `ArrayString` never fails, and the largest number fits.
+        // The largest number fits.
         let _ = write!(digits, "{timestamp}");
         StreamSigner {
             macs: MacSet::new(&self.keys, digits.as_str().as_bytes()),

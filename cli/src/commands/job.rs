@@ -343,7 +343,8 @@ fn final_status(result: &JobResult) -> Option<JobStatus> {
 }
 
 async fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus) {
-    let outcome = Outcome::of_status(status.as_str());
+    // A status that is not known may be that of a job that still runs.
+    let outcome = Outcome::of_status(status.as_str()).filter(|_| status.is_terminal());
     let id = ResourceId::Job(id.to_owned());
     session.close_intent(&access.base_url, &id, outcome).await;
 }

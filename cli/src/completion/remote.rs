@@ -75,6 +75,10 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
     // A stored key is found for its own host only. The catalog needs none; without one the other lists are
     // refused.
     let key = session.find_key(surface, &url).ok()?.map(|found| found.key);
+    #[cfg(feature = "mcp")]
+    if matches!(list, List::Tools) && key.is_none() {
+        return None;
+    }
     let state_dir = session.state_dir().ok()?;
     let cache = state_dir.map(|state_dir| cache_file(&state_dir, list, &url, key.as_ref()));
     if let Some(values) = cache.as_deref().and_then(fresh_values) {

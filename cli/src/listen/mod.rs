@@ -1,11 +1,10 @@
 //! `svc webhook listen`: a receiver that stores deliveries before it acknowledges them.
 //!
-//! The loop below accepts connections: errors of clients never end it, and those of the listener do after retries
-//! for almost a minute. `receive` reads the delivery, verifies it, and has
-//! the inbox store it. Only then is the response 2xx. `forward` is a worker of the inbox, which
-//! sends stored events to the target and retries as needed; several listeners can share a store.
-//! All of them report an `event`, which the loop in this module prints. `control` is the socket for other
-//! commands.
+//! `accept` accepts connections: errors of clients never end it, and those of the listener do after
+//! retries for almost a minute. `receive` reads the delivery, verifies it, and has the inbox store it.
+//! Only then is the response 2xx. `forward` is a worker of the inbox, which sends stored events to the
+//! target and retries as needed; several listeners can share a store. All of them report an `event`,
+//! which `listen` prints. `control` is the socket for other commands.
 
 mod forward;
 mod receive;
@@ -28,7 +27,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::error::{Failure, Result, SuggestedCommand};
-use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE as WORKER_GRACE};
+use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE};
 use crate::listen::receive::{ListenEvent, MAX_LARGE_BODIES, Receiver, StdoutWriter, report};
 use crate::output::write_stdout;
 use crate::session::Session;
@@ -179,7 +178,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             let _ = working.await;
         }
     };
-    let _ = timeout(WORKER_GRACE, finish_requests).await;
+    let _ = timeout(SHUTDOWN_GRACE, finish_requests).await;
     let finish_output = async {
         while stdout.flush().await.is_ok()
             && let Ok(event) = events.try_recv()
@@ -188,7 +187,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             stdout.write(text);
         }
     };
-    let _ = timeout(WORKER_GRACE, finish_output).await;
+    let _ = timeout(SHUTDOWN_GRACE, finish_output).await;
     if (is_forwarding || is_handling)
         && let Ok(pending) = unfinished_count(&inbox).await
     {
@@ -288,7 +287,7 @@ impl Ready {
 
 const MAX_CONNECTIONS: u32 = 256;
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+const CONNECTION_GRACE: Duration = Duration::from_secs(1);
 const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 /// The maximum number of retries. Each delay is twice the one before: 51 s in total.
 const MAX_RETRIES: u32 = 10;
@@ -330,7 +329,7 @@ async fn accept(
         }
     };
     drop(listener);
-    let _ = timeout(SHUTDOWN_GRACE, slots.acquire_many(MAX_CONNECTIONS)).await;
+    let _ = timeout(CONNECTION_GRACE, slots.acquire_many(MAX_CONNECTIONS)).await;
     error
 }
 
@@ -353,7 +352,7 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
         _ = connection.as_mut() => {}
         () = wait_for_stop(&mut stop) => {
             connection.as_mut().graceful_shutdown();
-            let _ = timeout(SHUTDOWN_GRACE, connection).await;
+            let _ = timeout(CONNECTION_GRACE, connection).await;
         }
     }
 }

@@ -323,7 +323,8 @@ impl Commands<'_> {
         let received = Arc::clone(&printed);
         thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                received.lock().unwrap().push(parse(&line));
+                let line = serde_json::from_str(&line).unwrap();
+                received.lock().unwrap().push(line);
             }
         });
         self.running.borrow_mut().push((process, printed));

@@ -33,7 +33,7 @@ pub(super) fn respond(
                     false => spec.etag(),
                 };
                 let (method, headers) = (call.request.method(), call.request.headers());
-                let mut response = media::serve(&spec, &etag, method, headers);
+                let mut response = media::serve_with_etag(&spec, &etag, method, headers);
                 set_header(&mut response, REQUEST_ID, request_id);
                 response
             }

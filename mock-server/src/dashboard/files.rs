@@ -73,7 +73,7 @@ pub(super) async fn thumbnail(
 
 async fn rendered(spec: Option<Spec>, method: Method, headers: HeaderMap) -> Response {
     let Some(spec) = spec else { return not_found() };
-    let render = move || serve(&spec, &spec.etag(), &method, &headers).map(Body::from);
+    let render = move || serve(&spec, &method, &headers).map(Body::from);
     match tokio::task::spawn_blocking(render).await {
         Ok(response) => response.into_response(),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "cannot render the file\n").into_response(),

@@ -100,7 +100,8 @@ impl TimelineChart {
         let attempts = attempts.filter(|attempt| attempt.subject_id.as_deref() == Some(id));
         steps.extend(attempts.map(Step::of_attempt));
         if let Some(at) = parse("/webhook_delivery/next_attempt_at") {
-            steps.push(Step::new(at, "webhook", "Webhook", "next attempt"));
+            let details = if at > now { "next attempt" } else { "attempt under way" };
+            steps.push(Step::new(at, "webhook", "Webhook", details));
         }
         steps.sort_by_key(|step| step.at);
         let is_endless = planned_end.is_none() && !is_terminal;

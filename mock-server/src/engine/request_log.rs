@@ -122,10 +122,12 @@ impl RequestLog {
         self.entries.iter().rev()
     }
 
+    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
         self.after(seq).map(LoggedRequest::view).collect()
     }
 
+    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn after(&self, seq: u64) -> impl Iterator<Item = &LoggedRequest> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);
         self.entries.range(start..).map(|entry| &**entry)

@@ -184,6 +184,7 @@ impl Resources {
         }
     }
 
+    /// Returns all resources, oldest first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter()
     }
@@ -192,6 +193,7 @@ impl Resources {
         self.resources.numbered()
     }
 
+    /// Returns a copy without indexes, which shares the resources.
     pub(crate) fn without_indexes(&self) -> Self {
         Self { resources: self.resources.clone(), ..Self::default() }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::select;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -11,8 +12,11 @@ pub(super) fn stall(bytes: &mut Bytes, pause: Duration) -> mpsc::Receiver<Bytes>
     let rest = bytes.split_off(bytes.len() / 2);
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
-        sleep(pause).await;
-        let _ = sender.send(rest).await;
+        select! {
+            () = sleep(pause) => drop(sender.send(rest).await),
+            // The client is gone.
+            () = sender.closed() => {}
+        }
     });
     receiver
 }

@@ -19,19 +19,14 @@ const TONE_BAND: u32 = 10;
 /// Loudness, in steps of 1.5 dB.
 const TONE_GAIN: u32 = 188;
 
-/// Returns a raw_data_block() of a tone of about 1 kHz, or of silence: one channel element and the end
-/// element.
-pub(super) fn frame(has_tone: bool) -> Vec<u8> {
-    let mut bits = BitWriter::default();
-    bits.put(0, 3); // id_syn_ele: single channel element
-    bits.put(0, 4); // element_instance_tag
-    bits.put(TONE_GAIN, 8); // global_gain
-    bits.put(0, 1); // ics_reserved_bit
-    bits.put(0, 2); // window_sequence: long
-    bits.put(0, 1); // window_shape: sine
-    bits.put(if has_tone { TONE_BAND + 1 } else { 0 }, 6); // max_sfb
-    bits.put(0, 1); // predictor_data_present
-    if has_tone {
+/// Returns a silent frame.
+pub(super) fn silence() -> Vec<u8> {
+    frame(0, |_| {})
+}
+
+/// Returns a frame of a tone of about 1 kHz.
+pub(super) fn tone() -> Vec<u8> {
+    frame(TONE_BAND + 1, |bits| {
         // section_data(): codebook 0 (nothing) up to the band, then 1.
         bits.put(0, 4);
         bits.put(TONE_BAND, 5);
@@ -39,13 +34,34 @@ pub(super) fn frame(has_tone: bool) -> Vec<u8> {
         bits.put(1, 5);
         // scale_factor_data(): the one band has the global gain; difference 0 is "0".
         bits.put(0, 1);
-    }
-    bits.put(0, 3); // no pulse data, no temporal noise shaping and no gain control
-    if has_tone {
+        put_tool_flags(bits);
         // spectral_data(): two quadruples of codebook 1, (0, 1, 0, 0) and zeros.
         bits.put(0b10011, 5);
         bits.put(0, 1);
+    })
+}
+
+/// Writes a raw_data_block(): one channel element and the end element.
+fn frame(bands: u32, write_bands: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    bits.put(0, 3); // id_syn_ele: single channel element
+    bits.put(0, 4); // element_instance_tag
+    bits.put(TONE_GAIN, 8); // global_gain
+    bits.put(0, 1); // ics_reserved_bit
+    bits.put(0, 2); // window_sequence: long
+    bits.put(0, 1); // window_shape: sine
+    bits.put(bands, 6); // max_sfb
+    bits.put(0, 1); // predictor_data_present
+    if bands == 0 {
+        put_tool_flags(&mut bits);
+    } else {
+        write_bands(&mut bits);
     }
     bits.put(7, 3); // id_syn_ele: end
     bits.finish()
+}
+
+/// Writes three flags: no pulse data, no temporal noise shaping and no gain control.
+fn put_tool_flags(bits: &mut BitWriter) {
+    bits.put(0, 3);
 }

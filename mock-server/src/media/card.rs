@@ -1,97 +1,145 @@
-//! The test card: bars of colours that depend on a seed, above a progress bar.
+//! The test card: a grid of square cells of one palette colour each.
+//!
+//! A cell is a macroblock of a video or a square of pixels of an image. The moving parts
+//! are in `animation`.
 
+use super::palette::{ACCENT, BARS, FIRST_BAR, FIRST_GREY, GREYS, GROUND, Ink, PLATE, TROUGH};
 use crate::rng::Rng;
 
-/// An index into a palette. Its values fit into four bits per pixel of a PNG.
-pub(super) type Ink = u8;
-/// Red, green, blue.
-pub(super) type Rgb = [u8; 3];
-/// Luma, blue difference, red difference, in limited range.
-pub(super) type YCbCr = [u8; 3];
+/// The minimum length of the card's short side, in layout units.
+const UNITS: u32 = 30;
+/// The height of the strip below the bars, in units.
+const STRIP: u32 = 11;
 
-const BARS: u32 = 7;
-const EMPTY: Ink = 7;
-const FULL: Ink = 8;
-const INKS: usize = 9;
-
-/// The colours by [`Ink`]: those of the bars, and of the empty and the full part of the progress bar.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Palette([Rgb; INKS]);
-
-impl Palette {
-    /// A turn of the colour wheel.
-    const TURN: u32 = 1536;
-
-    pub(super) fn new(seed: u64) -> Self {
-        let first = Rng::unmixed(seed).below(Self::TURN as usize) as u32;
-        // The bars span less than half of the wheel. If they spanned all of it, two seeds would
-        // give the same colours in a different order.
-        let bar = |step| colour(first + step * (Self::TURN / 18));
-        Self([bar(0), bar(1), bar(2), bar(3), bar(4), bar(5), bar(6), [32; 3], [245; 3]])
-    }
-
-    pub(super) fn rgb(&self) -> &[Rgb; INKS] {
-        &self.0
-    }
-
-    /// Returns a colour in ITU-R BT.709 and limited range, as the video's VUI declares. The coefficients
-    /// are 256ths.
-    pub(super) fn ycbcr(&self, ink: Ink) -> YCbCr {
-        let [red, green, blue] = self.0.get(usize::from(ink)).copied().unwrap_or_default();
-        let (red, green, blue) = (i32::from(red), i32::from(green), i32::from(blue));
-        let scaled = |offset: i32, sum: i32| (offset + ((sum + 128) >> 8)).clamp(16, 240) as u8;
-        [
-            scaled(16, 47 * red + 157 * green + 16 * blue),
-            scaled(128, -26 * red - 86 * green + 112 * blue),
-            scaled(128, 112 * red - 102 * green - 10 * blue),
-        ]
-    }
-}
-
-/// Returns the light colour at an angle of the wheel.
-fn colour(angle: u32) -> Rgb {
-    let third = Palette::TURN / 3;
-    [0, 2 * third, third].map(|turn| {
-        let pure = ((angle + turn) % Palette::TURN).abs_diff(768).saturating_sub(256);
-        64 + pure.min(191) as u8
-    })
-}
-
-/// A grid of square cells of one colour each: macroblocks of a video, or squares of pixels of an image.
+/// A grid of cells that records its changes.
 #[derive(Debug)]
 pub(super) struct Card {
-    columns: usize,
+    pub(super) columns: u32,
+    pub(super) rows: u32,
     cells: Vec<Ink>,
-    /// The index of the first cell of the progress bar.
-    progress: usize,
+    shown: Vec<Ink>,
+    touched: Vec<usize>,
 }
 
 impl Card {
-    /// Creates a card with an empty progress bar.
-    pub(super) fn new(columns: u32, rows: u32) -> Self {
-        let bars: Vec<_> = (0..columns).map(|column| (column * BARS / columns) as Ink).collect();
-        let progress_rows = (rows / 15).max(1);
-        let mut cells = bars.repeat(rows.saturating_sub(progress_rows) as usize);
-        let progress = cells.len();
-        cells.resize(columns as usize * rows as usize, EMPTY);
-        Self { columns: columns as usize, cells, progress }
+    /// Creates a card with its static parts: colour bars, an emblem and greys above a progress bar.
+    pub(super) fn new(columns: u32, rows: u32, seed: u64) -> Self {
+        let area = columns as usize * rows as usize;
+        let mut card = Self {
+            columns,
+            rows,
+            cells: vec![GROUND; area],
+            shown: Vec::new(),
+            touched: Vec::new(),
+        };
+        card.draw_bars();
+        card.draw_emblem(seed);
+        card.draw_greys();
+        let bar_top = card.bar_top();
+        card.fill(0, bar_top, columns, card.unit() * 2, TROUGH);
+        card.shown.clone_from(&card.cells);
+        card.touched.clear();
+        card
     }
 
+    /// Returns the number of cells per layout unit.
+    pub(super) fn unit(&self) -> u32 {
+        (self.columns.min(self.rows) / UNITS).max(1)
+    }
+
+    /// Returns the first row of the strip.
+    pub(super) fn strip_top(&self) -> u32 {
+        self.rows.saturating_sub(STRIP * self.unit())
+    }
+
+    /// Returns the first row of the progress bar, the lowest two units.
+    pub(super) fn bar_top(&self) -> u32 {
+        self.rows.saturating_sub(2 * self.unit())
+    }
+
+    /// Returns all cells, row by row.
     pub(super) fn cells(&self) -> &[Ink] {
         &self.cells
     }
 
-    /// Fills `done` of `total` parts of the progress bar, and returns the indices of the cells that have
-    /// changed, in ascending order.
-    pub(super) fn show_progress(&mut self, done: u32, total: u32) -> Vec<usize> {
-        let full = self.columns as u64 * u64::from(done) / u64::from(total.max(1));
-        let mut changed = Vec::new();
-        for (at, cell) in self.cells.iter_mut().enumerate().skip(self.progress) {
-            if ((at % self.columns) as u64) < full && *cell != FULL {
-                *cell = FULL;
-                changed.push(at);
+    /// Returns the cells of a row, or an empty slice if the row does not exist.
+    pub(super) fn row(&self, row: u32) -> &[Ink] {
+        let start = row as usize * self.columns as usize;
+        self.cells.get(start..start + self.columns as usize).unwrap_or_default()
+    }
+
+    /// Fills the part of a rectangle that is on the card.
+    pub(super) fn fill(&mut self, left: u32, top: u32, width: u32, height: u32, ink: Ink) {
+        for row in top..top.saturating_add(height).min(self.rows) {
+            for column in left..left.saturating_add(width).min(self.columns) {
+                let at = row as usize * self.columns as usize + column as usize;
+                if let Some(cell) = self.cells.get_mut(at)
+                    && *cell != ink
+                {
+                    *cell = ink;
+                    self.touched.push(at);
+                }
             }
         }
-        changed
+    }
+
+    /// Returns the indices of the cells that have changed since the last call, in ascending order.
+    pub(super) fn take_changes(&mut self) -> Vec<usize> {
+        let mut changes = std::mem::take(&mut self.touched);
+        changes.sort_unstable();
+        changes.dedup();
+        changes.retain(|at| {
+            let (Some(cell), Some(shown)) = (self.cells.get(*at), self.shown.get_mut(*at)) else {
+                return false;
+            };
+            let differs = cell != shown;
+            *shown = *cell;
+            differs
+        });
+        changes
+    }
+
+    fn draw_bars(&mut self) {
+        let height = self.strip_top();
+        for bar in 0..BARS {
+            let left = self.columns * bar / BARS;
+            let right = self.columns * (bar + 1) / BARS;
+            self.fill(left, 0, right - left, height, FIRST_BAR + bar as Ink);
+        }
+    }
+
+    /// Draws five by five mirrored blocks, so that a person can distinguish the files of two jobs.
+    fn draw_emblem(&mut self, seed: u64) {
+        let block = self.unit() * 2;
+        let side = block * 6;
+        let left = self.columns.saturating_sub(side) / 2;
+        let top = self.strip_top().saturating_sub(side) / 2;
+        self.fill(left, top, side, side, PLATE);
+        let mut choice = Rng::unmixed(seed ^ 0x656d_626c_656d).next();
+        for row in 0..5 {
+            for column in 0..3 {
+                if choice & 1 == 1 {
+                    let y = top + block / 2 + row * block;
+                    for mirrored in [column, 4 - column] {
+                        let x = left + block / 2 + mirrored * block;
+                        self.fill(x, y, block, block, ACCENT);
+                    }
+                }
+                choice >>= 1;
+            }
+        }
+    }
+
+    /// Draws a ramp of greys to the right of the counter.
+    fn draw_greys(&mut self) {
+        let unit = self.unit();
+        let left = self.columns / 2;
+        let width = (self.columns - left).saturating_sub(unit);
+        for grey in 0..GREYS {
+            let from = left + width * grey / GREYS;
+            let to = left + width * (grey + 1) / GREYS;
+            let top = self.strip_top() + unit;
+            self.fill(from, top, to - from, unit * 5, FIRST_GREY + grey as Ink);
+        }
     }
 }

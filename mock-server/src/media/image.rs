@@ -1,6 +1,7 @@
 //! PNG images of the test card, with four bits per pixel.
 
-use super::card::{Card, Ink, Palette};
+use super::card::Card;
+use super::palette::{ACCENT, Ink, Palette};
 
 /// The edge length of a cell, in pixels.
 const CELL: u32 = 8;
@@ -9,8 +10,9 @@ const MAX_SIDE: u32 = 8192;
 /// Returns the file. Sides are limited to between 1 and 8192 pixels.
 pub(super) fn png(width: u32, height: u32, seed: u64) -> Vec<u8> {
     let (width, height) = (width.clamp(1, MAX_SIDE), height.clamp(1, MAX_SIDE));
-    let mut card = Card::new(width.div_ceil(CELL), height.div_ceil(CELL));
-    card.show_progress(1, 1);
+    let mut card = Card::new(width.div_ceil(CELL), height.div_ceil(CELL), seed);
+    let (top, unit) = (card.bar_top(), card.unit());
+    card.fill(0, top, card.columns, unit * 2, ACCENT);
     let mut file = Vec::new();
     // Writing to memory cannot fail. If it did, the file would be incomplete, which a reader
     // reports.
@@ -32,20 +34,30 @@ fn write(
     encoder.set_filter(png::Filter::NoFilter);
     encoder.set_compression(png::Compression::Fast);
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&pixels(width, height, card.cells()))?;
+    writer.write_image_data(&pixels(width, height, card))?;
     writer.finish()
 }
 
 /// Returns the pixels, two per byte with the left one in the high half. Rows start on a byte.
-fn pixels(width: u32, height: u32, cells: &[Ink]) -> Vec<u8> {
-    let mut pixels = Vec::new();
-    for (row, cells) in (0..).zip(cells.chunks(width.div_ceil(CELL) as usize)) {
-        let mut line: Vec<u8> =
-            cells.iter().flat_map(|cell| [cell << 4 | cell; CELL as usize / 2]).collect();
-        line.truncate(width.div_ceil(2) as usize);
-        pixels.extend(line.repeat((height - row * CELL).min(CELL) as usize));
+fn pixels(width: u32, height: u32, card: &Card) -> Vec<u8> {
+    let line_length = width.div_ceil(2) as usize;
+    let mut pixels = Vec::with_capacity(line_length * height as usize);
+    for row in 0..card.rows {
+        let line = line(line_length, card.row(row));
+        for _ in row * CELL..height.min((row + 1) * CELL) {
+            pixels.extend_from_slice(&line);
+        }
     }
     pixels
+}
+
+fn line(length: usize, cells: &[Ink]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(length + CELL as usize);
+    for cell in cells {
+        line.extend_from_slice(&[cell << 4 | cell; CELL as usize / 2]);
+    }
+    line.truncate(length);
+    line
 }
 
 #[cfg(test)]
@@ -66,7 +78,8 @@ mod tests {
             assert_eq!(pixels.len(), (width * height * 3) as usize);
             // Smaller images have no room for the bars.
             if width > 100 {
-                assert_eq!(pixels[..3], Palette::new(9).rgb()[0]);
+                let bar = Palette::new(9).rgb()[usize::from(super::super::palette::FIRST_BAR)];
+                assert_eq!(pixels[..3], bar);
                 assert_ne!(png(width, height, 8), file);
             }
         }

@@ -5,6 +5,7 @@
 //! module uses no I/O, clock or global randomness, and does not depend on jobs or accounts.
 
 mod aac;
+mod animation;
 mod captions;
 mod card;
 mod h264;
@@ -12,6 +13,7 @@ mod image;
 mod mp4;
 mod music;
 mod padded;
+mod palette;
 mod range;
 mod rendered;
 mod serve;
@@ -21,6 +23,8 @@ mod video;
 
 pub(crate) use padded::PaddedType;
 pub(crate) use rendered::{is_rendered, rendered};
+#[cfg(any(test, feature = "dashboard"))]
 pub(crate) use serve::serve;
+pub(crate) use serve::serve_with_etag;
 pub(crate) use size::dimensions;
 pub(crate) use spec::{Spec, render};

@@ -1,6 +1,7 @@
 //! An MP4 muxer for complete tracks. The index comes first, so that playback can start early.
 //!
-//! Each track is one chunk. Clause numbers refer to ISO/IEC 14496-12 (2015) unless noted otherwise.
+//! Tracks are divided into chunks of about a second, which are interleaved. Clause numbers refer to
+//! ISO/IEC 14496-12 (2015) unless noted otherwise.
 
 /// Ticks per second of the movie's duration.
 const MOVIE_TIMESCALE: u32 = 1000;
@@ -36,16 +37,41 @@ pub(super) struct Track {
 /// Returns a file of a duration and tracks.
 pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
     let kind = boxed(b"ftyp", [b"isom".to_vec(), u32s(&[0x200]), b"isomiso2avc1mp41".to_vec()]);
+    let chunks = interleaved(tracks);
     // Chunk offsets count from the start of the file and so depend on the size of the index,
     // which does not depend on them. The index is therefore written once to measure it.
-    let index_size = movie(duration_ms, tracks, 0).len();
+    let index_size = movie(duration_ms, tracks, &chunks, 0).len();
     let media_start = (kind.len() + index_size + 8) as u32;
-    let media = boxed(b"mdat", tracks.iter().map(|track| track.data.clone()));
-    [kind, movie(duration_ms, tracks, media_start), media].concat()
+    let mut file = [kind, movie(duration_ms, tracks, &chunks, media_start)].concat();
+    // The content of mdat, 8.1.1, is the chunks.
+    let media_size: usize = chunks.iter().map(|(_, chunk)| chunk.len()).sum();
+    file.extend_from_slice(&u32s(&[media_size as u32 + 8]));
+    file.extend_from_slice(b"mdat");
+    chunks.iter().for_each(|(_, chunk)| file.extend_from_slice(chunk));
+    file
 }
 
-/// Returns the moov box, 8.2.1, of a file whose first track begins at `media_start`.
-fn movie(duration_ms: u32, tracks: &[Track], media_start: u32) -> Vec<u8> {
+/// A part of a track's data, with the index of the track.
+type Chunk<'t> = (usize, &'t [u8]);
+
+/// Returns the chunks in file order.
+fn interleaved(tracks: &[Track]) -> Vec<Chunk<'_>> {
+    let mut chunks = Vec::new();
+    for (number, track) in tracks.iter().enumerate() {
+        let mut rest = track.data.as_slice();
+        let sizes = track.sizes.chunks(track.samples_per_chunk() as usize);
+        for (second, sizes) in sizes.enumerate() {
+            let (chunk, after) = rest.split_at(sizes.iter().sum::<u32>() as usize);
+            rest = after;
+            chunks.push((second, number, chunk));
+        }
+    }
+    chunks.sort_by_key(|(second, number, _)| (*second, *number));
+    chunks.into_iter().map(|(_, number, chunk)| (number, chunk)).collect()
+}
+
+/// Returns the moov box, 8.2.1, of a file whose first chunk begins at `media_start`.
+fn movie(duration_ms: u32, tracks: &[Track], chunks: &[Chunk<'_>], media_start: u32) -> Vec<u8> {
     let header = [
         u32s(&[0, 0, MOVIE_TIMESCALE, duration_ms]),
         u32s(&[0x0001_0000]),           // rate 1
@@ -54,12 +80,14 @@ fn movie(duration_ms: u32, tracks: &[Track], media_start: u32) -> Vec<u8> {
         u32s(&[0; 6]),
         u32s(&[tracks.len() as u32 + 1]), // next_track_ID
     ];
-    let mut start = media_start;
-    let tracks = (1..).zip(tracks).map(|(number, track)| {
-        let boxed = track.boxed(number, duration_ms, start);
-        start += track.data.len() as u32;
-        boxed
-    });
+    let mut offsets = vec![Vec::new(); tracks.len()];
+    let mut at = media_start;
+    for (track, chunk) in chunks {
+        offsets.get_mut(*track).into_iter().for_each(|offsets| offsets.push(at));
+        at = at.saturating_add(chunk.len() as u32);
+    }
+    let tracks = (1..).zip(tracks.iter().zip(offsets));
+    let tracks = tracks.map(|(number, (track, at))| track.boxed(number, duration_ms, &at));
     boxed(b"moov", [full(b"mvhd", 0, header)].into_iter().chain(tracks))
 }
 
@@ -111,6 +139,7 @@ impl Track {
         }
     }
 
+    /// Returns the number of samples in the duration.
     pub(super) fn samples(&self) -> u32 {
         self.duration.div_ceil(self.sample_duration)
     }
@@ -127,8 +156,13 @@ impl Track {
         }
     }
 
+    /// Returns the number of samples per chunk, about a second.
+    fn samples_per_chunk(&self) -> u32 {
+        self.timescale.div_ceil(self.sample_duration).max(1)
+    }
+
     /// Returns the trak box, 8.3.1.
-    fn boxed(&self, number: u32, movie_duration: u32, start: u32) -> Vec<u8> {
+    fn boxed(&self, number: u32, movie_duration: u32, offsets: &[u32]) -> Vec<u8> {
         let (handler, name, volume, width, height, media_header) = match self.entry {
             SampleEntry::Avc { width, height, .. } => {
                 let header = full(b"vmhd", 1, [u16s(&[0; 4])]);
@@ -149,7 +183,7 @@ impl Track {
         let information = [
             media_header,
             boxed(b"dinf", [full(b"dref", 0, references)]),
-            boxed(b"stbl", self.sample_tables(start)),
+            boxed(b"stbl", self.sample_tables(offsets)),
         ];
         let media = [
             // The language is und.
@@ -161,22 +195,22 @@ impl Track {
         boxed(b"trak", [full(b"tkhd", 3, header), boxed(b"mdia", media)])
     }
 
-    /// Returns the boxes of stbl, 8.5.1, of a track whose only chunk begins at `start`.
-    fn sample_tables(&self, start: u32) -> Vec<Vec<u8>> {
+    /// Returns the boxes of stbl, 8.5.1.
+    fn sample_tables(&self, offsets: &[u32]) -> Vec<Vec<u8>> {
         let samples = self.sizes.len() as u32;
+        let counted = |values: &[u32]| [u32s(&[values.len() as u32]), u32s(values)];
         let mut tables = vec![
             full(b"stsd", 0, [u32s(&[1]), self.entry.boxed()]),
             full(b"stts", 0, [u32s(&self.times(samples))]),
         ];
         // Without this table every sample is a sync sample, 8.6.2, as in audio.
         if matches!(self.entry, SampleEntry::Avc { .. }) {
-            let keys = [u32s(&[self.keys.len() as u32]), u32s(&self.keys)];
-            tables.push(full(b"stss", 0, keys));
+            tables.push(full(b"stss", 0, counted(&self.keys)));
         }
         tables.extend([
-            full(b"stsc", 0, [u32s(&[1, 1, samples, 1])]),
+            full(b"stsc", 0, [u32s(&self.chunk_lengths(samples))]),
             full(b"stsz", 0, [u32s(&[0, samples]), u32s(&self.sizes)]),
-            full(b"stco", 0, [u32s(&[1, start])]),
+            full(b"stco", 0, counted(offsets)),
         ]);
         tables
     }
@@ -191,6 +225,16 @@ impl Track {
             vec![1, 1, last]
         } else {
             vec![2, full_samples, self.sample_duration, 1, last]
+        }
+    }
+
+    /// Returns the content of stsc, 8.7.4. The last chunk may be shorter.
+    fn chunk_lengths(&self, samples: u32) -> Vec<u32> {
+        let each = self.samples_per_chunk();
+        match (samples / each, samples % each) {
+            (0, rest) => vec![1, 1, rest, 1],
+            (_, 0) => vec![1, 1, each, 1],
+            (whole, rest) => vec![2, 1, each, 1, whole + 1, rest, 1],
         }
     }
 }
@@ -223,6 +267,7 @@ fn elementary_stream([first, second]: [u8; 2]) -> Vec<u8> {
     full(b"esds", 0, parts)
 }
 
+/// Returns a box of a kind.
 fn boxed(kind: &[u8; 4], content: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     let content = content.into_iter().collect::<Vec<_>>().concat();
     [&(content.len() as u32 + 8).to_be_bytes(), kind.as_slice(), &content].concat()

@@ -15,26 +15,31 @@ pub(super) enum RequestedRange {
 ///
 /// Invalid headers are ignored, as 14.2 requires, and so are multiple ranges, as it permits.
 pub(super) fn parse_range(header: &str, length: usize) -> RequestedRange {
-    match positions(header) {
-        Some((Some(first), Some(last))) if last < first => RequestedRange::Whole,
-        Some((Some(first), _)) if first >= length => RequestedRange::Unsatisfiable,
-        Some((Some(first), last)) => {
-            RequestedRange::Part { first, last: last.unwrap_or(usize::MAX).min(length - 1) }
-        }
-        Some((None, Some(count))) if count == 0 || length == 0 => RequestedRange::Unsatisfiable,
-        Some((None, Some(count))) => {
-            RequestedRange::Part { first: length.saturating_sub(count), last: length - 1 }
-        }
-        Some((None, None)) | None => RequestedRange::Whole,
+    let Some((unit, range)) = header.split_once('=') else { return RequestedRange::Whole };
+    let Some((first, last)) = range.trim().split_once('-') else { return RequestedRange::Whole };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return RequestedRange::Whole;
+    }
+    match (position(first), position(last)) {
+        (Some(Some(first)), Some(last)) => from(first, last, length),
+        (Some(None), Some(Some(count))) => suffix(count, length),
+        _ => RequestedRange::Whole,
     }
 }
 
-/// Returns the two positions of a single range of bytes, of which one may be missing.
-fn positions(header: &str) -> Option<(Option<usize>, Option<usize>)> {
-    let (unit, range) = header.split_once('=')?;
-    let (first, last) = range.trim().split_once('-')?;
-    let positions = (position(first)?, position(last)?);
-    unit.trim().eq_ignore_ascii_case("bytes").then_some(positions)
+fn from(first: usize, last: Option<usize>, length: usize) -> RequestedRange {
+    match last {
+        Some(last) if last < first => RequestedRange::Whole,
+        _ if first >= length => RequestedRange::Unsatisfiable,
+        last => RequestedRange::Part { first, last: last.unwrap_or(usize::MAX).min(length - 1) },
+    }
+}
+
+fn suffix(count: usize, length: usize) -> RequestedRange {
+    if count == 0 || length == 0 {
+        return RequestedRange::Unsatisfiable;
+    }
+    RequestedRange::Part { first: length.saturating_sub(count), last: length - 1 }
 }
 
 /// Parses a position that may be empty. Returns `None` if the text is not a number.

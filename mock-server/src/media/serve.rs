@@ -10,54 +10,71 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use super::range::{RequestedRange, parse_range};
 use super::{Spec, rendered};
 
-/// Returns the response to a request for the file that `spec` describes, as if it had the entity tag `etag`.
+/// Returns the response to a request for the file that `spec` describes.
 ///
 /// The response to a single byte range is a 206, or a 416 if the range is outside of the
 /// file; any other `Range` is ignored. `If-Range` matches only the file's entity tag,
 /// because files have no date. The response to methods other than `GET` and `HEAD` is a 405.
-pub(crate) fn serve(
+#[cfg(any(test, feature = "dashboard"))]
+pub(crate) fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Bytes> {
+    serve_with_etag(spec, &spec.etag(), method, headers)
+}
+
+/// Responds like [`serve`], as if the file had the entity tag `etag`.
+pub(crate) fn serve_with_etag(
     spec: &Spec,
     etag: &str,
     method: &Method,
     headers: &HeaderMap,
 ) -> Response<Bytes> {
     if method != Method::GET && method != Method::HEAD {
-        let headers = [(ALLOW, "GET, HEAD"), (CONTENT_LENGTH, "0")];
-        return response(StatusCode::METHOD_NOT_ALLOWED, Bytes::new(), headers);
+        let mut response = empty(StatusCode::METHOD_NOT_ALLOWED, 0);
+        set(&mut response, ALLOW, "GET, HEAD");
+        return response;
     }
     if is_not_modified(headers, etag) {
-        return response(StatusCode::NOT_MODIFIED, Bytes::new(), [(ETAG, etag)]);
+        let mut response = Response::new(Bytes::new());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        set(&mut response, ETAG, etag);
+        return response;
     }
     let file = rendered(spec);
-    let total = file.len();
     // Ranges are defined only for GET, section 14.2.
-    let range = match headers.get(RANGE).and_then(|range| range.to_str().ok()) {
-        Some(range) if method == Method::GET && allows_range(headers, etag) => {
-            parse_range(range, total)
+    let range = match text(headers, &RANGE) {
+        Some(header) if method == Method::GET && allows_range(headers, etag) => {
+            parse_range(header, file.len())
         }
         _ => RequestedRange::Whole,
     };
-    let of_file = [(CONTENT_TYPE, spec.content_type()), (ETAG, etag)];
-    let mut response = match range {
-        RequestedRange::Whole => response(StatusCode::OK, file, of_file),
-        RequestedRange::Part { first, last } => {
-            let range = format!("bytes {first}-{last}/{total}");
-            let headers = of_file.into_iter().chain([(CONTENT_RANGE, &*range)]);
-            response(StatusCode::PARTIAL_CONTENT, file.slice(first..=last), headers)
-        }
-        RequestedRange::Unsatisfiable => {
-            let range = format!("bytes */{total}");
-            let headers = [(CONTENT_RANGE, &*range)];
-            response(StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new(), headers)
-        }
-    };
-    let length = response.body().len();
-    response.headers_mut().insert(CONTENT_LENGTH, length.into());
-    response.headers_mut().insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    let mut response = file_response(&file, range);
+    if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
+        set(&mut response, CONTENT_TYPE, spec.content_type());
+        set(&mut response, ETAG, etag);
+    }
+    set(&mut response, ACCEPT_RANGES, "bytes");
     if method == Method::HEAD {
         *response.body_mut() = Bytes::new();
     }
     response
+}
+
+fn file_response(file: &Bytes, range: RequestedRange) -> Response<Bytes> {
+    let total = file.len();
+    match range {
+        RequestedRange::Whole => with_body(StatusCode::OK, file.clone()),
+        RequestedRange::Part { first, last } => {
+            let part = file.slice(first..=last);
+            let mut response = with_body(StatusCode::PARTIAL_CONTENT, part);
+            let range = format!("bytes {first}-{last}/{total}");
+            set(&mut response, CONTENT_RANGE, &range);
+            response
+        }
+        RequestedRange::Unsatisfiable => {
+            let mut response = empty(StatusCode::RANGE_NOT_SATISFIABLE, 0);
+            set(&mut response, CONTENT_RANGE, &format!("bytes */{total}"));
+            response
+        }
+    }
 }
 
 /// Evaluates `If-None-Match`, section 13.1.2: a weak comparison with a list, or `*` for any file.
@@ -79,15 +96,26 @@ fn allows_range(headers: &HeaderMap, etag: &str) -> bool {
     }
 }
 
-/// Returns a response. All values are visible ASCII, which is always valid.
-fn response<'v>(
-    status: StatusCode,
-    body: Bytes,
-    headers: impl IntoIterator<Item = (HeaderName, &'v str)>,
-) -> Response<Bytes> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    let headers = headers.into_iter().map(|(name, value)| Some((name, value.parse().ok()?)));
-    response.headers_mut().extend(headers.flatten());
+fn with_body(status: StatusCode, body: Bytes) -> Response<Bytes> {
+    let mut response = empty(status, body.len());
+    *response.body_mut() = body;
     response
+}
+
+fn empty(status: StatusCode, length: usize) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    response
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Sets a header. All values are visible ASCII, which is always valid.
+fn set(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
 }

@@ -6,7 +6,7 @@ use super::padded::{self, Names, PaddedType};
 use super::{captions, image, music, rendered, video};
 
 /// A part of every entity tag that must be raised when a renderer's output changes.
-const RENDERER: u32 = 2;
+const RENDERER: u32 = 1;
 
 /// The specification of a media file. Equal specifications give equal bytes.
 ///
@@ -21,10 +21,10 @@ pub(crate) enum Spec {
         width: u32,
         /// The height in pixels, 1 to 8192.
         height: u32,
-        /// The seed of the colours.
+        /// The seed of the colours and the emblem.
         seed: u64,
     },
-    /// An MP4 (H.264) test card with a progress bar.
+    /// An MP4 (H.264) test card with a counter, a runner and a progress bar.
     Video {
         /// The width in pixels, 2 to 8192, rounded down to an even number.
         width: u32,
@@ -34,14 +34,14 @@ pub(crate) enum Spec {
         duration_ms: u64,
         /// Whether there is an AAC track, with a short tone at each full second.
         with_audio: bool,
-        /// The seed of the colours.
+        /// The seed of the colours and the emblem.
         seed: u64,
     },
-    /// A WAV file of notes.
+    /// A WAV file with a short, repeated tune.
     Music {
         /// The duration in milliseconds, up to ten minutes.
         duration_ms: u64,
-        /// The seed of the notes.
+        /// The seed of the key and the tune.
         seed: u64,
     },
     /// WebVTT captions, whose cues divide a duration among the words of a text.
@@ -66,6 +66,7 @@ impl Spec {
         }
     }
 
+    /// Returns the value of `Content-Type`.
     pub(crate) fn content_type(&self) -> &'static str {
         self.names().0
     }
@@ -101,11 +102,23 @@ impl Spec {
 
     /// Returns the strong entity tag, including quotes, without rendering the file.
     pub(crate) fn etag(&self) -> String {
-        let spec = serde_json::to_vec(self).unwrap_or_default();
-        format!("\"{}{RENDERER}-{:032x}\"", self.extension(), fnv1a(&spec))
+        let identity = match self {
+            Self::Image { width, height, seed } => format!("{width}x{height}-{seed:x}"),
+            Self::Video { width, height, duration_ms, with_audio, seed } => {
+                let sound = if *with_audio { "a" } else { "s" };
+                format!("{width}x{height}-{duration_ms}{sound}-{seed:x}")
+            }
+            Self::Music { duration_ms, seed } => format!("{duration_ms}-{seed:x}"),
+            Self::Captions { text, duration_ms } => {
+                format!("{duration_ms}-{:032x}", fnv1a(text.as_bytes()))
+            }
+            Self::Padded { bytes, .. } => format!("padded-{bytes}"),
+        };
+        format!("\"{}{RENDERER}-{identity}\"", self.extension())
     }
 }
 
+/// Renders the file that `spec` describes.
 pub(crate) fn render(spec: &Spec) -> Vec<u8> {
     match spec {
         Spec::Image { width, height, seed } => image::png(*width, *height, *seed),
@@ -120,7 +133,7 @@ pub(crate) fn render(spec: &Spec) -> Vec<u8> {
     }
 }
 
-/// Returns a 128-bit FNV-1a hash, which distinguishes files that were not chosen to collide.
+/// Returns a 128-bit FNV-1a hash, which distinguishes texts that were not chosen to collide.
 fn fnv1a(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -1,7 +1,9 @@
-//! MP4 videos of the test card, whose progress bar fills, with optional audio.
+//! MP4 videos of the animated test card, with optional audio.
 
-use super::card::{Card, Palette};
+use super::animation::Animation;
+use super::card::Card;
 use super::mp4::{self, SampleEntry, Track};
+use super::palette::Palette;
 use super::{aac, h264};
 
 const FRAMES_PER_SECOND: u32 = 25;
@@ -18,30 +20,32 @@ pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: 
         width: width.clamp(2, MAX_SIDE) & !1,
         height: height.clamp(2, MAX_SIDE) & !1,
         frames_per_second: FRAMES_PER_SECOND,
-        palette: Palette::new(seed),
+        palette: Palette::new(seed).ycbcr(),
     };
     let duration_ms = duration_ms.clamp(1, MAX_DURATION_MS) as u32;
-    let mut tracks = vec![video_track(format, duration_ms)];
+    let mut tracks = vec![video_track(format, duration_ms, seed)];
     if sound {
         tracks.push(audio_track(duration_ms));
     }
     mp4::file(duration_ms, &tracks)
 }
 
-fn video_track(format: h264::VideoFormat, duration_ms: u32) -> Track {
+fn video_track(format: h264::VideoFormat, duration_ms: u32, seed: u64) -> Track {
     let entry = SampleEntry::Avc {
         width: format.width as u16,
         height: format.height as u16,
-        sequence_parameter_set: h264::parameter_sets::sequence(&format),
-        picture_parameter_set: h264::parameter_sets::picture(),
+        sequence_parameter_set: format.sequence_parameter_set(),
+        picture_parameter_set: format.picture_parameter_set(),
     };
     let mut track = Track::new(entry, TIMESCALE, TIMESCALE / FRAMES_PER_SECOND, duration_ms);
     let frames = track.samples();
-    let mut card = Card::new(format.columns(), format.rows());
+    let card = Card::new(format.columns(), format.rows(), seed);
+    let mut animation = Animation::new(card, frames, FRAMES_PER_SECOND);
     let mut encoder = h264::Encoder::new(format);
     let key_interval = key_interval(&format);
     for frame in 0..frames {
-        let changes = card.show_progress(frame + 1, frames);
+        let card = animation.show(frame);
+        let changes = card.take_changes();
         let key = frame.is_multiple_of(key_interval);
         let unit = if key {
             encoder.key_picture(card.cells())
@@ -64,7 +68,7 @@ fn audio_track(duration_ms: u32) -> Track {
     let entry = SampleEntry::Aac { sample_rate: aac::SAMPLE_RATE as u16, config: aac::CONFIG };
     let duration = duration_ms * (aac::SAMPLE_RATE / 1000);
     let mut track = Track::new(entry, aac::SAMPLE_RATE, aac::SAMPLES_PER_FRAME, duration);
-    let (silence, tone) = (aac::frame(false), aac::frame(true));
+    let (silence, tone) = (aac::silence(), aac::tone());
     for frame in 0..track.samples() {
         let into_second = frame * aac::SAMPLES_PER_FRAME % aac::SAMPLE_RATE;
         let has_tone = into_second < aac::SAMPLE_RATE / 10;
@@ -98,17 +102,17 @@ mod tests {
     #[test]
     fn files_do_not_change_by_accident() {
         let rows = [
-            (2, 2, 120, false, 3, "774edd2ff8b4c804"),
-            (64, 64, 1_000, false, 1, "8724ddde6c441585"),
-            (64, 64, 1_000, false, 2, "bd947bfdcc79c6f4"),
-            (854, 480, 2_500, true, 5, "503bd030c82d1703"),
-            (480, 854, 21_000, false, 7, "776f8a22c1344ed3"),
-            (1919, 1079, 1_041, true, 8, "08d95c0de96d56e2"),
-            (1280, 720, 200, false, 9, "6cacbb110110be8b"),
-            (2560, 1440, 200, false, 9, "627eb903c597906c"),
-            (3840, 2160, 200, false, 9, "65d599885fd1d37c"),
-            (5040, 2160, 200, false, 9, "8590d02ba020842b"),
-            (8192, 16, 200, false, 9, "390fd0bded358bc1"),
+            (2, 2, 120, false, 3, "6af46ee3d3cdc853"),
+            (64, 64, 1_000, false, 1, "abd100dfc01cafa7"),
+            (64, 64, 1_000, false, 2, "c95e17fa1f648c8c"),
+            (854, 480, 2_500, true, 5, "fe0df00d61e1a5cf"),
+            (480, 854, 21_000, false, 7, "1e38357fdb88eb41"),
+            (1919, 1079, 1_041, true, 8, "cfffcd0316bc7c87"),
+            (1280, 720, 200, false, 9, "2045e7af06fbfa66"),
+            (2560, 1440, 200, false, 9, "5ef508910a013847"),
+            (3840, 2160, 200, false, 9, "2580312edd41c126"),
+            (5040, 2160, 200, false, 9, "9fd41d2d5493fc6e"),
+            (8192, 16, 200, false, 9, "031f3f1982e2d7be"),
         ];
         let digest = |(width, height, duration_ms, sound, seed, _)| {
             let digest = Sha256::digest(mp4(width, height, duration_ms, sound, seed));

@@ -236,6 +236,16 @@ async fn a_running_process_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn two_tasks_of_one_process_submit_once() {
+    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
+    let journal = Journal::with_store(MemoryStore::new());
+    let submit = || submit_order(&script, &journal);
+    let jobs = futures_util::future::join_all([submit(), submit(), submit()]).await;
+    assert!(jobs.iter().all(|job| job.as_ref().is_ok_and(|job| job.id().as_str() == "job_1")));
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_submission_can_be_submitted_anew() {
     let journal = Journal::in_memory();
     let script = Script::new([refusal(402, "insufficient_funds"), receipt("job_1")]);

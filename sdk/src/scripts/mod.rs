@@ -15,7 +15,7 @@
 //! N bytes, and `xN` gives the response N times. `latency MS` is that of the responses after the next `<`.
 //!
 //! `client` changes the options of both clients: `key=K`, `provider=K,…` (a provider of these keys, `!reason`
-//! for a failure), `in-flight=N` and `retry=none`. `get`, `video`, `music`, `agent`, `bulk` and
+//! for a failure), `in-flight=N`, `attempt-timeout=S` and `retry=none`. `get`, `video`, `music`, `agent`, `bulk` and
 //! `raw METHOD PATH` (with the query parameter `a=` or a body) are calls, of which `at-once=N` makes several together. `wait KIND`, `watch KIND` and
 //! `result KIND` wait for a `job`, a `run` of a Format, an `agent` run, an `action` run, a `queue`, a `top-up`
 //! or the `video` that was submitted. `download KIND` stores its files in the folder, and `stream` reads the
@@ -123,7 +123,8 @@ impl ScriptState {
 
     /// Makes the clients with other options.
     fn configure(&mut self, options: &str) {
-        let options = Options(options.split(' ').filter_map(|it| it.split_once('=')).collect());
+        let names = ["key", "provider", "in-flight", "retry", "attempt-timeout"];
+        let options = Options::new(options.split(' ').filter_map(|it| it.split_once('=')), &names);
         self.asked = Arc::default();
         self.open = client(&self.script, &options, &self.asked);
         self.developer = client(&self.script, &options, &self.asked);
@@ -157,6 +158,9 @@ fn client<S: ClientSurface>(
     if options.get("retry").is_some() {
         builder = builder.retry(RetryPolicy::none());
     }
+    if let Some(timeout) = options.seconds("attempt-timeout") {
+        builder = builder.attempt_timeout(timeout);
+    }
     builder.build().unwrap()
 }
 
@@ -180,7 +184,11 @@ fn provider(keys: &str, asked: Arc<AtomicUsize>) -> impl KeyProvider + use<> {
 /// The options of a call, a wait or a download.
 struct Options<'a>(Vec<(&'a str, &'a str)>);
 
-impl Options<'_> {
+impl<'a> Options<'a> {
+    fn new(options: impl Iterator<Item = (&'a str, &'a str)>, names: &[&str]) -> Self {
+        Self(options.inspect(|(name, _)| assert!(names.contains(name), "option {name}")).collect())
+    }
+
     fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.0.iter().find(|(known, _)| *known == name)?;
         Some(value)
@@ -272,7 +280,7 @@ impl Runner {
         let words = split(rest, ' ');
         let is_option = |word: &&&str| word.starts_with(|c: char| c.is_lowercase());
         let options = words.iter().filter(is_option).filter_map(|word| word.split_once('='));
-        let options = &Options(options.collect());
+        let options = &Options::new(options, &["timeout", "retries", "failures", "a"]);
         let kind = words.first().copied().unwrap_or_default();
         let (open, developer, video, folder) = {
             let state = self.0.borrow();
@@ -409,7 +417,7 @@ impl Runner {
             fields.retain(|name, value| sent.iter().all(|request| request[name] == *value));
         }
         let key = outcome.get("key").or_else(|| outcome.get("ok")?.get("key"));
-        if key.is_some_and(|key| each["idempotency-key"] == *key) {
+        if key.is_some_and(|key| key.is_string() && each["idempotency-key"] == *key) {
             outcome.insert("key-sent".to_owned(), true.into());
         }
         let files = std::fs::read_dir(state.folder()).into_iter().flatten();

@@ -91,8 +91,13 @@ fn response(status: u16, words: &[&str]) -> (Step, usize) {
         (_, Some((_, body))) => (json(status, body), 1),
         ("data", _) => (json(status, &format!(r#"{{"data": {}}}"#, words[1])), 2),
         ("page", _) => {
-            let headers = vec![("content-type", "text/html".to_owned())];
+            let headers = vec![("content-type", "text/html; charset=utf-8".to_owned())];
             (Step::Response(status, headers, "<html>Bad gateway</html>".into()), 1)
+        }
+        ("nested-run", _) => {
+            let (begin, end) = ("[".repeat(200), "]".repeat(200));
+            let run = format!(r#"{{"data": {{"run_id": "run_7", "later": {begin}{end}}}}}"#);
+            (json(status, &run), 1)
         }
         ("image", _) => (content(status, words[1]), 2),
         (text, _) if text.starts_with('"') => (json(status, parse(text).as_str().unwrap()), 1),

@@ -4,7 +4,7 @@ use diesel::connection::SimpleConnection;
 use opentelemetry_otlp::SpanExporter;
 use sqlx::{Connection, SqliteConnection};
 use svc_sdk::open;
-use svc_webhook_inbox::{SqliteEventStore, EventStore};
+use svc_webhook_inbox::{EventStore, SqliteEventStore};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

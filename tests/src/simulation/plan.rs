@@ -75,7 +75,7 @@ pub(super) struct Step {
     pub(super) pause_ms: u64,
     pub(super) action: Action,
     pub(super) seed: u64,
-    /// When its process crashes, counted from its beginning, and then each of those that recover from that.
+    /// When its process crashes, counted from its beginning, and when each process that recovers from that does.
     pub(super) crashes_after_ms: Vec<u64>,
     /// How long a client is down after a crash.
     pub(super) down_ms: u64,

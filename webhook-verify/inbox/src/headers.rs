@@ -37,3 +37,11 @@ pub(crate) fn to_json(headers: &HeaderMap) -> String {
 pub(crate) fn from_json(text: &str) -> HeaderMap {
     from_pairs(&serde_json::from_str::<Vec<(String, String)>>(text).unwrap_or_default())
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    #[test]
+    fn headers_that_are_not_json_are_none() {
+        assert!(super::from_json("not JSON").is_empty());
+    }
+}

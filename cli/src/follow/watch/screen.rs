@@ -130,7 +130,7 @@ pub(super) async fn run<S: ClientSurface>(
                     while let Ok(event) = feed.events.try_recv() {
                         missing.extend(apply_feed_event(&mut model, event));
                     }
-                    if missing.len() == options.ids.len() {
+                    if !missing.is_empty() && missing.len() == options.ids.len() {
                         let what = format!("none of the {} jobs was found", missing.len());
                         if let Some(failure) = Failure::first_of(what, std::mem::take(&mut missing)) {
                             break Err(failure);

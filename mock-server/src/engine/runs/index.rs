@@ -128,6 +128,7 @@ impl Runs {
         Some(run)
     }
 
+    /// Returns all runs, oldest first.
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.iter()
     }
@@ -141,6 +142,7 @@ impl Runs {
         self.runs.positions(numbers)
     }
 
+    /// Returns a copy without indexes, which shares the runs.
     pub(crate) fn without_indexes(&self) -> Self {
         Self { runs: self.runs.clone(), ..Self::default() }
     }

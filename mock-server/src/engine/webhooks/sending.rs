@@ -159,11 +159,13 @@ impl State {
         let is_next = automatic && entry.next.is_some_and(|(_, next)| next == number);
         let mut obsolete = None;
         let mut retry_at = None;
-        if outcome.is_success() || is_refused {
-            // The receiver has the event, or its destination is not public: there is no retry.
-            state.status =
-                if is_refused { DeliveryStatus::Failed } else { DeliveryStatus::Delivered };
-            state.next_attempt_at = None;
+        if outcome.is_success() {
+            // The receiver has the event, so a scheduled retry is canceled.
+            (state.status, state.next_attempt_at) = (DeliveryStatus::Delivered, None);
+            obsolete = entry.next.take();
+        } else if is_refused {
+            // A destination that is not public is not attempted again.
+            (state.status, state.next_attempt_at) = (DeliveryStatus::Failed, None);
             obsolete = entry.next.take();
         } else if is_next {
             entry.next = None;

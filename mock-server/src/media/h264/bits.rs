@@ -34,22 +34,10 @@ impl BitWriter {
         self.unsigned(2 * magnitude - u32::from(value > 0));
     }
 
-    /// Returns a nal_unit(), 7.3.1, with a header byte, without a start code. The payload ends with
-    /// rbsp_trailing_bits(), 7.3.2.11: a one, and zeros up to the next byte.
-    pub(super) fn into_nal_unit(mut self, header: u8) -> Vec<u8> {
+    /// Returns the bytes after rbsp_trailing_bits(), 7.3.2.11: a one, and zeros up to the next byte.
+    pub(super) fn finish_rbsp(mut self) -> Vec<u8> {
         self.put(1, 1);
-        let mut unit = vec![header];
-        let mut zeros = 0;
-        for byte in self.finish() {
-            // Emulation prevention, 7.4.1.
-            if zeros == 2 && byte <= 3 {
-                unit.push(3);
-                zeros = 0;
-            }
-            zeros = if byte == 0 { zeros + 1 } else { 0 };
-            unit.push(byte);
-        }
-        unit
+        self.finish()
     }
 
     /// Returns the bytes after padding with zeros up to the next byte.

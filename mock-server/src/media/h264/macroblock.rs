@@ -6,7 +6,7 @@
 //! same result at QP 22, 8.5.11.2.
 
 use super::bits::BitWriter;
-use crate::media::card::{Ink, Palette, YCbCr};
+use crate::media::palette::{Ink, YCbCr};
 
 /// The luma quantiser.
 pub(super) const QP: i32 = 28;
@@ -18,12 +18,14 @@ pub(super) const CHROMA_QP_OFFSET: i32 = -6;
 pub(super) struct Picture<'a> {
     pub(super) columns: usize,
     pub(super) cells: &'a [Ink],
-    pub(super) palette: &'a Palette,
+    pub(super) palette: &'a [YCbCr; 16],
 }
 
 impl Picture<'_> {
     fn colour(&self, address: usize) -> YCbCr {
-        self.palette.ycbcr(self.cells.get(address).copied().unwrap_or_default())
+        let ink = self.cells.get(address).copied().unwrap_or_default();
+        let colour = self.palette.get(usize::from(ink)).copied();
+        colour.unwrap_or(MID_GREY)
     }
 
     fn left(&self, address: usize) -> Option<YCbCr> {
@@ -36,11 +38,29 @@ impl Picture<'_> {
     }
 }
 
-/// `slice_type`, table 7-6, with the values for pictures whose slices are all of one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SliceType {
-    Predicted = 5,
-    Intra = 7,
+    Intra,
+    Predicted,
+}
+
+impl SliceType {
+    /// Returns `slice_type`, table 7-6, with the values for pictures whose slices are all of one type.
+    pub(super) fn code(self) -> u32 {
+        match self {
+            Self::Intra => 7,
+            Self::Predicted => 5,
+        }
+    }
+
+    /// Returns the number of the first intra macroblock type: in a P slice, they follow the five
+    /// inter types, 7.4.5.
+    fn first_intra_type(self) -> u32 {
+        match self {
+            Self::Intra => 0,
+            Self::Predicted => 5,
+        }
+    }
 }
 
 /// The result of DC prediction without neighbours, 8.3.3.3.
@@ -78,16 +98,21 @@ pub(super) fn write_macroblock(
 
     // Table 7-11: 1 + prediction mode + 4 × chroma pattern (1: DC only).
     let mb_type = 1 + luma as u32 + 4 * u32::from(has_chroma);
-    // In a P slice, the intra types follow the five inter types, 7.4.5.
-    bits.unsigned(if slice == SliceType::Predicted { 5 + mb_type } else { mb_type });
+    bits.unsigned(slice.first_intra_type() + mb_type);
     bits.unsigned(chroma as u32);
     bits.signed(0); // mb_qp_delta
 
     // residual(), 7.3.5.3. No block has AC coefficients, so nC is 0 throughout, 9.2.1.
-    put_dc(bits, i32::from(y) - i32::from(from_y), [(1, 1), (1, 2), (5, 6)]);
+    let luma_dc = DcBlock {
+        level: i32::from(y) - i32::from(from_y),
+        none: (1, 1),
+        one: (1, 2),
+        other: (5, 6),
+    };
+    luma_dc.write(bits);
     if has_chroma {
         for level in [cb, cr] {
-            put_dc(bits, level, [(1, 2), (1, 1), (7, 6)]);
+            DcBlock { level, none: (1, 2), one: (1, 1), other: (7, 6) }.write(bits);
         }
     }
 }
@@ -106,23 +131,33 @@ fn prediction(picture: &Picture<'_>, address: usize) -> (Luma, Chroma, YCbCr) {
     }
 }
 
-/// Writes a residual_block_cavlc(), 7.3.5.3.2, of a DC block with at most one coefficient.
+/// A residual_block_cavlc(), 7.3.5.3.2, of a DC block with at most one coefficient.
 ///
-/// The tokens are the coeff_tokens of table 9-5 (value and length) for no coefficient, for ±1, and for any
-/// other coefficient.
-fn put_dc(bits: &mut BitWriter, level: i32, [none, one, other]: [(u32, u32); 3]) {
-    match level {
-        0 => return bits.put(none.0, none.1),
-        1 | -1 => {
-            bits.put(one.0, one.1);
-            bits.put(u32::from(level < 0), 1); // trailing_ones_sign_flag
-        }
-        level => {
-            bits.put(other.0, other.1);
-            put_level(bits, level);
+/// `none`, `one` and `other` are the coeff_tokens of table 9-5 (value and length) for no
+/// coefficient, for ±1, and for any other coefficient.
+struct DcBlock {
+    level: i32,
+    none: (u32, u32),
+    one: (u32, u32),
+    other: (u32, u32),
+}
+
+impl DcBlock {
+    fn write(&self, bits: &mut BitWriter) {
+        match self.level {
+            0 => bits.put(self.none.0, self.none.1),
+            1 | -1 => {
+                bits.put(self.one.0, self.one.1);
+                bits.put(u32::from(self.level < 0), 1); // trailing_ones_sign_flag
+                bits.put(1, 1); // total_zeros: 0
+            }
+            level => {
+                bits.put(self.other.0, self.other.1);
+                put_level(bits, level);
+                bits.put(1, 1); // total_zeros: 0
+            }
         }
     }
-    bits.put(1, 1); // total_zeros: 0
 }
 
 /// Writes level_prefix and level_suffix of the only coefficient, 9.2.2.1 with suffixLength 0.

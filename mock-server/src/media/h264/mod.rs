@@ -9,21 +9,18 @@
 //! Clause numbers in this folder refer to ITU-T H.264 (08/2021).
 
 mod bits;
+mod level;
 mod macroblock;
-pub(super) mod parameter_sets;
+mod nal;
+mod parameter_sets;
 
 pub(super) use bits::BitWriter;
 use macroblock::{SliceType, write_macroblock};
 
-use super::card::{Ink, Palette};
+use super::palette::{Ink, YCbCr};
 
 /// Samples along an edge of a macroblock.
 pub(super) const MACROBLOCK: u32 = 16;
-
-/// The headers of NAL units: `nal_ref_idc` 3 and `nal_unit_type` 1 or 5, 7.3.1 and table 7-1. Those of the
-/// parameter sets have the types 7 and 8.
-const SLICE: u8 = 0x61;
-const IDR_SLICE: u8 = 0x65;
 
 /// `log2_max_frame_num_minus4` + 4, 7.4.2.1.1.
 const FRAME_NUM_BITS: u32 = 8;
@@ -36,7 +33,7 @@ pub(super) struct VideoFormat {
     /// The height in samples, even.
     pub(super) height: u32,
     pub(super) frames_per_second: u32,
-    pub(super) palette: Palette,
+    pub(super) palette: [YCbCr; 16],
 }
 
 impl VideoFormat {
@@ -46,6 +43,16 @@ impl VideoFormat {
 
     pub(super) fn rows(&self) -> u32 {
         self.height.div_ceil(MACROBLOCK)
+    }
+
+    /// Returns the sequence parameter set as a NAL unit.
+    pub(super) fn sequence_parameter_set(&self) -> Vec<u8> {
+        parameter_sets::sequence(self)
+    }
+
+    /// Returns the picture parameter set as a NAL unit.
+    pub(super) fn picture_parameter_set(&self) -> Vec<u8> {
+        parameter_sets::picture()
     }
 }
 
@@ -73,7 +80,7 @@ impl Encoder {
         for address in 0..cells.len() {
             write_macroblock(&mut bits, &picture, address, SliceType::Intra);
         }
-        bits.into_nal_unit(IDR_SLICE)
+        nal::unit(nal::IDR_SLICE, bits)
     }
 
     /// Encodes a picture that differs from the previous one in the macroblocks `changed`,
@@ -93,7 +100,7 @@ impl Encoder {
         if next < cells.len() {
             bits.unsigned((cells.len() - next) as u32);
         }
-        bits.into_nal_unit(SLICE)
+        nal::unit(nal::SLICE, bits)
     }
 
     fn picture<'a>(&'a self, cells: &'a [Ink]) -> macroblock::Picture<'a> {
@@ -107,7 +114,7 @@ impl Encoder {
     /// Writes the slice_header(), 7.3.3.
     fn slice_header(&self, bits: &mut BitWriter, slice: SliceType) {
         bits.unsigned(0); // first_mb_in_slice
-        bits.unsigned(slice as u32);
+        bits.unsigned(slice.code());
         bits.unsigned(0); // pic_parameter_set_id
         bits.put(self.frame_num, FRAME_NUM_BITS);
         match slice {

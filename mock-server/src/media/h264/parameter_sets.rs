@@ -1,55 +1,20 @@
 //! The sequence and picture parameter sets.
 
 use super::bits::BitWriter;
+use super::level::level_idc;
 use super::macroblock::{CHROMA_QP_OFFSET, QP};
-use super::{FRAME_NUM_BITS, MACROBLOCK, VideoFormat};
+use super::{FRAME_NUM_BITS, MACROBLOCK, VideoFormat, nal};
 
 /// The baseline profile; the flags restrict it to the constrained baseline profile, A.2.1.1.
 const PROFILE_IDC: u32 = 66;
 const CONSTRAINT_FLAGS: u32 = 0b1100_0000;
 
-/// The levels, Annex A.3.1, table A-1. Each level's `level_idc`, and its limits: macroblocks per second,
-/// macroblocks per frame, and macroblocks of reference frames.
-const LEVELS: [(u32, u32, u32, u32); 16] = [
-    (10, 1_485, 99, 396),
-    (11, 3_000, 396, 900),
-    (12, 6_000, 396, 2_376),
-    (13, 11_880, 396, 2_376),
-    (21, 19_800, 792, 4_752),
-    (22, 20_250, 1_620, 8_100),
-    (30, 40_500, 1_620, 8_100),
-    (31, 108_000, 3_600, 18_000),
-    (32, 216_000, 5_120, 20_480),
-    (40, 245_760, 8_192, 32_768),
-    (42, 522_240, 8_704, 34_816),
-    (50, 589_824, 22_080, 110_400),
-    (51, 983_040, 36_864, 184_320),
-    (52, 2_073_600, 36_864, 184_320),
-    (60, 4_177_920, 139_264, 696_320),
-    (62, 16_711_680, 139_264, 696_320),
-];
-
-/// Returns the lowest sufficient `level_idc`, or the highest one if no level is sufficient.
-fn level_idc(format: &VideoFormat) -> u32 {
-    let (columns, rows) = (format.columns(), format.rows());
-    let area = columns * rows;
-    let longer = columns.max(rows);
-    let is_sufficient = |(_, per_second, per_frame, references): &(u32, u32, u32, u32)| {
-        area * format.frames_per_second <= *per_second
-            && area <= *per_frame
-            && area <= *references
-            // The longer side is limited to the square root of eight times the frame size.
-            && longer * longer <= 8 * per_frame
-    };
-    LEVELS.into_iter().find(is_sufficient).map_or(62, |(level, ..)| level)
-}
-
 /// Returns the seq_parameter_set_data(), 7.3.2.1.1, as a NAL unit.
-pub(in crate::media) fn sequence(format: &VideoFormat) -> Vec<u8> {
+pub(super) fn sequence(format: &VideoFormat) -> Vec<u8> {
     let mut bits = BitWriter::default();
     bits.put(PROFILE_IDC, 8);
     bits.put(CONSTRAINT_FLAGS, 8);
-    bits.put(level_idc(format), 8);
+    bits.put(u32::from(level_idc(format)), 8);
     bits.unsigned(0); // seq_parameter_set_id
     bits.unsigned(FRAME_NUM_BITS - 4);
     bits.unsigned(2); // pic_order_cnt_type: output order is decoding order
@@ -62,7 +27,7 @@ pub(in crate::media) fn sequence(format: &VideoFormat) -> Vec<u8> {
     cropping(&mut bits, format);
     bits.put(1, 1); // vui_parameters_present_flag
     video_usability(&mut bits, format);
-    bits.into_nal_unit(0x67)
+    nal::unit(nal::SEQUENCE_PARAMETER_SET, bits)
 }
 
 /// Writes how far the last macroblocks extend beyond the picture, in units of two samples.
@@ -109,7 +74,7 @@ fn video_usability(bits: &mut BitWriter, format: &VideoFormat) {
 }
 
 /// Returns the pic_parameter_set_rbsp(), 7.3.2.2, as a NAL unit.
-pub(in crate::media) fn picture() -> Vec<u8> {
+pub(super) fn picture() -> Vec<u8> {
     let mut bits = BitWriter::default();
     bits.unsigned(0); // pic_parameter_set_id
     bits.unsigned(0); // seq_parameter_set_id
@@ -126,5 +91,5 @@ pub(in crate::media) fn picture() -> Vec<u8> {
     bits.put(1, 1); // deblocking_filter_control_present_flag
     bits.put(0, 1); // constrained_intra_pred_flag: neighbours may be skipped
     bits.put(0, 1); // redundant_pic_cnt_present_flag
-    bits.into_nal_unit(0x68)
+    nal::unit(nal::PICTURE_PARAMETER_SET, bits)
 }

@@ -19,12 +19,23 @@ const TOP_UP_OUTCOMES: [TopUpStatus; 3] =
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An operation that moves money, or reads: its number in `Session::perform`, and what it is about: a word,
-/// an index and cents.
-type Action = (u8, usize, usize, u32);
+/// An operation that moves money, or reads: its number in `Session::perform`, and what it is about.
+#[derive(Clone, Debug)]
+struct Action {
+    number: u8,
+    word: &'static str,
+    index: usize,
+    cents: u32,
+}
 
 fn action() -> impl Strategy<Value = Action> {
-    (0..11_u8, 0..WORDS.len(), 0..100_usize, 0..3_000_u32)
+    let parts = (0..11_u8, 0..WORDS.len(), 0..100_usize, 0..3_000_u32);
+    parts.prop_map(|(number, word, index, cents)| Action {
+        number,
+        word: WORDS[word],
+        index,
+        cents,
+    })
 }
 
 /// A mock, and the ids of what was created.
@@ -39,8 +50,7 @@ impl Session {
         Self { mock: Mock::with(settings), jobs: Vec::new(), runs: Vec::new() }
     }
 
-    fn perform(&mut self, &(number, word, index, cents): &Action) {
-        let word = WORDS[word];
+    fn perform(&mut self, &Action { number, word, index, cents }: &Action) {
         let id_of = |ids: &[String]| ids.get(index % ids.len().max(1)).cloned().unwrap_or_default();
         let mock = &mut self.mock;
         match number {

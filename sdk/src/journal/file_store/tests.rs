@@ -28,7 +28,8 @@ fn new_intent(number: u32) -> NewIntent {
 }
 
 async fn end(store: &FileStore, number: u32, phase: Phase) {
-    let change = Change { record: "{}".to_owned(), phase: Some(phase), ..Change::default() };
+    let change =
+        Change { record: r#"{"number":1}"#.to_owned(), phase: Some(phase), ..Change::default() };
     store.append(&new_intent(number).id, &change).await.unwrap();
 }
 

@@ -104,7 +104,7 @@ impl Checker {
 }
 
 /// Checks a keyword whose value contains no schema and is not a type name. Returns `None` if it is not
-/// supported, and otherwise what the value must be if it is not.
+/// supported, and an error that says what its value must be if the value is not that.
 fn check_keyword(keyword: &str, value: &Value) -> Option<Result<(), &'static str>> {
     let (is_valid, message) = match keyword {
         "required" => (is_array_of_names(value), "must be an array of distinct property names"),

@@ -415,6 +415,9 @@ impl<P> Entry<P> {
 impl Progress {
     pub(super) fn set(&mut self, state: State, at: i64) {
         (self.state, self.at) = (state, at);
+        if state != State::Leased {
+            self.worker = None;
+        }
     }
 
     pub(super) fn count_claim(&mut self) {

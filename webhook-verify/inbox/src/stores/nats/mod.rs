@@ -219,7 +219,6 @@ impl EventStore for NatsEventStore {
         };
         let change = |progress: &mut Progress| {
             progress.set(state, at);
-            progress.worker = None;
             if error.is_some() {
                 progress.error.clone_from(&error);
             }

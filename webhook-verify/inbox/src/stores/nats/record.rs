@@ -81,3 +81,17 @@ pub(super) fn key_token(key: &DedupeKey) -> String {
     let digest = hash.finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::stores::event_table::{Progress, State};
+
+    #[test]
+    fn a_record_of_an_earlier_version_is_read() {
+        let record =
+            r#"{"state":"leased","at":5,"attempts":1,"claims":2,"is_forgotten":true,"error":"e"}"#;
+        let it: Progress = serde_json::from_str(record).unwrap();
+        assert_eq!((it.state, it.at, it.attempts, it.claims), (State::Leased, 5, 1, 2));
+        assert_eq!((it.is_forgotten, it.error.as_deref(), it.worker), (true, Some("e"), None));
+    }
+}
