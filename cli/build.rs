@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
-    // Where git has no such file, the version is that of the first build.
+    // Without git's log of heads, the commit stays that of the first build.
     println!("cargo::rerun-if-changed=build.rs");
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={head}");

@@ -156,7 +156,7 @@ fn report_usage_error(error: &clap::Error, arguments: &[String]) -> Exit {
     Exit::Usage
 }
 
-/// The parser would not decide about colors as the printer does.
+/// Renders the parser's error with the colors that the printer decides on.
 fn styled_text(error: &clap::Error, is_colored: bool) -> String {
     let text = error.render();
     let text = if is_colored { text.ansi().to_string() } else { text.to_string() };

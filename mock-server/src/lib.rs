@@ -153,7 +153,7 @@
 //!
 //! # Idempotency keys
 //!
-//! A key is valid for a workspace and an operation, for 24 hours of service time, which is assumed.
+//! An idempotency key is valid for a workspace and an operation, for 24 hours of service time (assumed).
 //! The key of a top-up stays valid for as long as the top-up exists. A malformed `Idempotency-Key` is
 //! an error (`400`) for every operation that takes a body.
 //!

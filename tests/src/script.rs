@@ -1,4 +1,5 @@
-//! Scripts of requests to the mock server.
+//! Scripts of requests to the mock server. The language around the requests (conditions, variables, `for`) is
+//! that of the crate `svc_test_script`.
 //!
 //! ```text
 //! open video {"prompt": "[mock:seconds=100]"} => 202 job.id=<id> job.status=queued
@@ -22,14 +23,15 @@
 //! response, for faults.
 //!
 //! `advance N` moves the clock, `ledger ID = …` lists all entries of a job, run or top-up, `available N`
-//! is the balance, below 7.5 USD, and `restore` restores the state that the mock has.
+//! is the balance, which must be below 7.5 USD: the error of a submit that costs that says it. `restore` exports
+//! the state of the mock and imports it again.
 //!
 //! `later NAME REQUEST` sends a request and goes on when the mock has received it (a control request, which
 //! is in no journal: after a millisecond, so that `pending` has to follow), `pending NAME` says that its
 //! response has not come, and `reply NAME =>` waits for it and has conditions on it. `until REQUEST` sends
 //! it again, as often as the response tells to, until it is as the line says. `together N` sends each of the
-//! requests below it N times, all at once: their responses are those after `=>`, some of them as often as it
-//! says (`202*1 200 409:idempotency_key_in_use`). `raw "…" => 200`
+//! requests below it N times, all at once: their responses are those after `=>`, with `*N` exactly N
+//! times, else any number (`202*1 200 409:idempotency_key_in_use`), each with a request id of its own. `raw "…" => 200`
 //! sends bytes over a connection of their own to the open surface; `rejected` is a status 4xx or no response.
 //!
 //! With a receiver of webhooks, `replies` sets its replies (statuses, `429:retry-after=5`, `close`, `hang`),
@@ -165,7 +167,7 @@ struct Requests<'m> {
 }
 
 impl Steps for Requests<'_> {
-    /// Sends the request of a line, and returns what its response has not.
+    /// Sends the request of a line, and returns the conditions that do not hold.
     async fn run(&self, line: &str, block: &[String], variables: &mut Variables) -> Option<String> {
         let (request, expected) = line.split_once(" => ").unwrap_or((line, "2xx"));
         let words = split(request, ' ');

@@ -187,7 +187,7 @@ impl<'a> Payment<'a> {
         entry.filter(|entry| entry.resource.is_some())
     }
 
-    /// What an earlier run left open is resumed, or sent again with its key and charged once.
+    /// Says whether what an earlier run left open is resumed, or sent again with its key and charged once.
     pub(crate) fn announce(&self, printer: &Printer) {
         let Some(orphan) = &self.orphan else { return };
         let age = clock::format_duration(orphan.age());

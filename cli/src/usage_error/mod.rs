@@ -254,7 +254,7 @@ impl<'a> Mistyped<'a> {
             let command = SuggestedCommand::new(words.chain(after.map(String::as_str)));
             return Some(format!("did you mean: {}", command.with_flags(&self.flags)));
         }
-        // A verb of the groups in this group.
+        // The word may be a command of a group in this group.
         let nested = shown().filter_map(|it| Some((it, it.find_subcommand(&word)?)));
         let nested: Vec<_> = nested
             .filter(|(_, verb)| !verb.is_hide_set())

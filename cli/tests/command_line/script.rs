@@ -1,4 +1,4 @@
-//! Scripts of commands, in `scripts/*.txt`. Each begins with a line `== what it shows`, and has a home
+//! Scripts of commands, in `scripts/*.txt`, in the language of the crate `svc_test_script` (conditions, variables, `for`). Each begins with a line `== what it shows`, and has a home
 //! folder and a mock of its own; `SCRIPT=part of that line` runs some of them only.
 //!
 //! `$ WORDS => EXIT CONDITIONS` runs `svc` as a user of the open surface would, `dev$` one of the developer
@@ -14,8 +14,8 @@
 //! `end => EXIT CONDITIONS` waits for its end. `until LOOK-UP => CONDITIONS` waits for something to hold.
 //!
 //! `listen$ WORDS => CONDITIONS` starts a command whose first line of output has the conditions; `printed` are
-//! the lines after it, and `few-files` before it limits the files that it can open. Commands that are started
-//! later are stopped first. `until` takes a command too. `complete$ WORDS` is what a shell gets to complete the last
+//! the lines after it, and `few-files` before it limits the files that it can open. `signal`, `kill`, `end` and `printed`
+//! mean the newest command that runs. `until` takes a command too. `complete$ WORDS` is what a shell gets to complete the last
 //! word, and `save NAME` writes the last output to a file.
 //!
 //! `hint => EXIT CONDITIONS` runs the command that the errors of the last one named, as a user of both surfaces.
@@ -40,7 +40,7 @@
 //! ID STATUS`, `settle TOP-UP STATUS`, `pay TOP-UP`, `file NAME` with its lines below (`3x LINE` is three
 //! lines, with `#` their numbers from 0), `program NAME` (an executable one), `write NAME "text"`,
 //! `replace NAME "text" "text"` in it, `remove NAME`, `exists NAME`, `missing NAME`, `stdin "text"` for the next command, `sleep
-//! MILLISECONDS`, `port NAME` (a free one), `connect URL COUNT [TEXT]` (that send a text and no more, until
+//! MILLISECONDS`, `port NAME` (a free one), `connect URL COUNT [TEXT]` (opens connections, which send a text and stay open until
 //! `disconnect`), `lock FILE` (until `unlock`), and `earlier-version [CREATED-AT]`: the newest entry of the history is left open, in
 //! the file of an earlier version.
 

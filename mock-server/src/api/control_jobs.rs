@@ -80,16 +80,16 @@ fn with_jobs_of_runs<'s, J: Iterator<Item = (usize, &'s Job)>>(
     from: Option<Time>,
     until: Option<Time>,
 ) -> impl Iterator<Item = ControlJob<'s>> + use<'s, J> {
-    let mut of_runs = of_runs(state, query);
-    of_runs.retain(|(at, _)| {
+    let mut jobs_of_runs = jobs_of_runs(state, query);
+    jobs_of_runs.retain(|(at, _)| {
         from.is_none_or(|from| from <= *at) && until.is_none_or(|until| *at < until)
     });
-    let mut of_runs = of_runs.into_iter().peekable();
+    let mut jobs_of_runs = jobs_of_runs.into_iter().peekable();
     let mut jobs = jobs.peekable();
     std::iter::from_fn(move || {
         let next = jobs.peek().map(|(_, job)| job.timeline.created_at());
         let is_older = |(at, _): &(Time, Value)| next.is_none_or(|next| *at < next);
-        match of_runs.next_if(is_older) {
+        match jobs_of_runs.next_if(is_older) {
             Some((_, view)) => Some(ControlJob::OfRun(view)),
             None => jobs.next().map(|(number, job)| control_job(state, number, job, hosts)),
         }
@@ -97,7 +97,7 @@ fn with_jobs_of_runs<'s, J: Iterator<Item = (usize, &'s Job)>>(
 }
 
 /// Returns the unfinished generation jobs of runs, oldest first.
-fn of_runs(state: &State, query: &JobQuery) -> Vec<(Time, Value)> {
+fn jobs_of_runs(state: &State, query: &JobQuery) -> Vec<(Time, Value)> {
     let views = state.runs.all().filter_map(|run| {
         let job = run.unfinished_job(state.now)?;
         let is_included =
@@ -143,7 +143,7 @@ impl Serialize for ControlJobs<'_> {
         let page = with_jobs_of_runs(state, hosts, query, matching().take(limit), from, until);
         let mut fields = serializer.serialize_map(None)?;
         fields.serialize_entry("data", &Items::new(page))?;
-        let matched = matching().count() + of_runs(state, query).len();
+        let matched = matching().count() + jobs_of_runs(state, query).len();
         let is_satisfied = u64::try_from(matched).is_ok_and(|matched| matched >= query.count);
         fields.serialize_entry("matched", &matched)?;
         fields.serialize_entry("satisfied", &is_satisfied)?;

@@ -55,7 +55,7 @@ pub(crate) struct Directives {
     /// `[mock:outage]`, `[mock:outage=N]`: the number of reads of a run that fail with an outage.
     pub(crate) outages: Option<u32>,
     /// The directives with `times`, which apply to the first requests with their text only.
-    limited: Vec<Limited>,
+    limited: Vec<LimitedDirectives>,
 }
 
 /// The rejection that `[mock:refuse=CODE]` and `[mock:refuse=CODE,status=N]` ask for.
@@ -67,7 +67,7 @@ pub(crate) struct Refusal {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Limited {
+struct LimitedDirectives {
     directives: Directives,
     times: u64,
     /// The digest of the text that the directive is in, and of the directive.
@@ -94,7 +94,7 @@ impl Directives {
                 let (parsed, times) = parse_directive(words)?;
                 match times {
                     None => directives.add(&parsed),
-                    Some(times) => directives.limited.push(Limited {
+                    Some(times) => directives.limited.push(LimitedDirectives {
                         directives: parsed,
                         times,
                         text: BodyDigest::of(format!("{words}\n{text}")).to_string(),
@@ -173,7 +173,7 @@ impl State {
     }
 }
 
-fn count_key(workspace: &str, operation: &str, limited: &Limited) -> String {
+fn count_key(workspace: &str, operation: &str, limited: &LimitedDirectives) -> String {
     format!("{workspace} {operation} {}", limited.text)
 }
 

@@ -225,7 +225,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
         self.error.take()
     }
 
-    /// Whether what is set aside has no chance any more.
+    /// Whether nothing can free budget any longer, so that what is set aside fails.
     fn is_ending(&self) -> bool {
         let is_over = self.submissions.is_none() && self.delayed.is_empty();
         self.is_stopped || (is_over && self.in_flight() == 0)

@@ -92,9 +92,9 @@ named_enum! {
 named_enum! {
     /// The rate-limit bucket that a request counts against. Buckets are refilled every minute.
     pub enum RateLimitBucket {
-        /// Every `GET`, and any `POST` that submits nothing.
+        /// Every `GET`, calls of the MCP endpoint, and the preview of an admission.
         Read = "read",
-        /// All other requests.
+        /// All other requests, also estimates, searches and cancels.
         Write = "write",
     }
 }

@@ -94,7 +94,7 @@ pub async fn run_concurrent_calls(source: &impl StoreSource) {
     assert!(answers.clone().all(|same| same.iter().all(|it| Some(it) == same.first())));
     let begun: Vec<_> = answers.filter_map(<[_]>::first).collect();
     let count = |of: fn(&Begun) -> bool| begun.iter().filter(|begun| of(begun)).count();
-    // Of the last 20, all of one submission, one is written.
+    // The first 20 compete for the budget; the other 20 are of one submission, of which one is written.
     let limit = usize::try_from(LIMIT.as_micros() / 300).unwrap_or_default();
     assert_eq!(count(|it| matches!(it, Begun::OverBudget(_))), 20 - limit);
     assert_eq!(count(|it| *it == Begun::GenerationTaken), 19);

@@ -1,4 +1,5 @@
-//! Tests of calls, waits and downloads as scripts, in virtual time.
+//! Tests of calls, waits and downloads as scripts, in virtual time. The language around the steps (conditions,
+//! variables, `for`) is that of the crate `svc_test_script`.
 //!
 //! ```text
 //! == a `Retry-After` is waited for to the millisecond
@@ -25,8 +26,8 @@
 //! end of the job and the run then, and `write FILE TEXT` changes a file.
 //!
 //! After `=>` stand conditions on the [outcome](Runner::outcome). One without an operator says that there is
-//! such a thing, `left<N` and `left>N` compare numbers, and a word in upper case is the kind of the error.
-//! `about=[…]` has the times of the requests in seconds, up to a tenth earlier than they were.
+//! such a thing, `left<N` and `left>N` compare numbers, and a word that begins with a capital letter is the kind of the error.
+//! `about=[…]` has the times of the requests in seconds, each of which may be up to a tenth later.
 
 mod outcome;
 mod responses;
@@ -401,8 +402,8 @@ impl Runner {
     /// Returns the value (`ok`) or the error as JSON, and what was requested: `at` are the times in
     /// milliseconds, `sent` the requests with their headers, `last` the last of them, `each` what all have in
     /// common, `most` how many were in flight at once, `reconnects` how often the transport had been told to
-    /// reconnect. `key-sent` says that all have the idempotency key of the value or the error. `asked` are the
-    /// keys that a provider was asked for, `took` the seconds of the step, `files` the names in the folder,
+    /// reconnect. `key-sent` says that all have the idempotency key of the value or the error. `asked` is how
+    /// often the provider was asked for a key, `requests` the number of requests, `took` the seconds of the step, `files` the names in the folder,
     /// `received` what a stream delivered.
     fn outcome(&self, result: Result<Value>, took: u64) -> Value {
         let state = self.0.borrow();

@@ -1,4 +1,4 @@
-//! What a step of a script had as its outcome, and the conditions on it.
+//! The outcome of a step as JSON, and checks of it.
 
 use serde_json::{Map, Value, json};
 use svc_test_script::{Variables, at, check};
@@ -62,7 +62,7 @@ pub(super) fn request_json(request: &RecordedRequest) -> Value {
     fields.into()
 }
 
-/// Returns what there is in place of what a condition says.
+/// Checks a condition, and returns the actual value if it does not hold.
 pub(super) fn difference(
     condition: &str,
     outcome: &Value,

@@ -31,7 +31,7 @@ torn {"data": {"jo
 /// The content of the files that are downloaded.
 const FILE: &str = "0123456789abcdef";
 
-/// Returns a response as often as it is given.
+/// Reads one response, and repeats it as its `xN` says.
 pub(super) fn steps_of(text: &str) -> Vec<Step> {
     let words = split(text, ' ');
     let (mut step, mut rest) = match words[0] {

@@ -38,7 +38,7 @@ pub fn split(text: &str, at: char) -> Vec<&str> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns what there is instead of what a condition says, and sets a variable of it.
+/// Checks a condition, and returns the actual value if it does not hold. Sets a variable of it.
 ///
 /// `look_up` returns what the left side of the condition names.
 pub fn check(

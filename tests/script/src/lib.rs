@@ -9,7 +9,7 @@
 //!
 //! What a step is, whoever runs the script decides, with [`Steps`]. Everywhere, a [`condition`](check) is a
 //! left side, an operator and a value. The operators are `=`, `!=`, `^=` (starts with), `$=` (ends with),
-//! `*=` (contains) and `<=` (is at most the number), of which the last four are negated by `!` before them, and
+//! `*=` (contains, also an item) and `<=` (is at most the number), of which the last four are negated by `!` before them, and
 //! `!left` says that there is no such thing. A value is JSON or a word; `=<some>`,
 //! `=<string>`, `=<number>`, `=<object>` and `=<array>` are any of that type, and `null` is also what is
 //! absent. In a left side, [fields and indexes](at) are joined by dots, with `*` for each item, `#`
@@ -18,8 +18,8 @@
 //! `=<name>` sets a variable that is not set, for the lines below. `for <name> … in` repeats the indented
 //! lines for each of the values, which are separated by commas (or by spaces, for one name) or are lines
 //! that start with `|`. `repeat N` repeats them as they are. Lines that are indented below any other step
-//! belong to it. After a line `= STEP + REST`, lines that start with `{` or `/` are steps without their
-//! beginning and end; all of them are run before any difference is reported. Lines that start with `# ` are
+//! belong to it. After a line such as `= open POST /x + => 400`, lines that start with `{` or `/` are
+//! rows: each is put in place of the `+`, and all of them are run before any difference is reported. Lines that start with `# ` are
 //! comments.
 #![allow(
     clippy::expect_used,
@@ -50,7 +50,7 @@ pub trait Steps {
         variables: &mut Variables,
     ) -> impl Future<Output = Option<String>>;
 
-    /// Runs after each step without its beginning.
+    /// Runs after each row.
     fn after_row(&self) -> impl Future<Output = ()> {
         std::future::ready(())
     }

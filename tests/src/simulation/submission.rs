@@ -207,7 +207,7 @@ impl Session {
                 charge_usd: None,
             },
             None => {
-                // A tool may be called again.
+                // Nothing was executed, so that the tool may be called again.
                 self.world.update_call(&order.name, |record| record.is_ambiguous = false);
                 Settled::NotExecuted
             }

@@ -10,10 +10,10 @@ use async_trait::async_trait;
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use svc_webhook_verify::DedupeKey;
 
-/// A store of events.
+/// Where an [`Inbox`](crate::Inbox) keeps events, their states and leases.
 ///
-/// Every method is one transaction. The trait is dyn-compatible: [`Inbox`](crate::Inbox) holds an
-/// `Arc<dyn EventStore>`. A store that is shared by several processes must keep two promises: of two
+/// A change of one event is atomic; `claim`, `replay` and `purge` may change several, one after the other.
+/// The trait is dyn-compatible: the inbox holds an `Arc<dyn EventStore>`. A store that is shared by several processes must keep two promises: of two
 /// simultaneous insertions of one key only one is [`InsertOutcome::Inserted`], and an event is leased
 /// to one worker at a time.
 #[async_trait]
@@ -26,7 +26,7 @@ pub trait EventStore: fmt::Debug + Send + Sync {
     /// Returns an error if the event may not have been stored.
     async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, EventStoreError>;
 
-    /// Stores an event as handled: what it was for happened when it was received. Otherwise the same as
+    /// Stores an event that was handled when it was received: no worker claims it. Otherwise the same as
     /// [`insert`](EventStore::insert).
     ///
     /// # Errors
@@ -263,7 +263,7 @@ pub struct StoreStats {
 pub enum EventStoreErrorKind {
     /// The store cannot be reached, read or written. It may work later.
     Unavailable,
-    /// The lease has expired, or the event is not in progress.
+    /// The event was claimed again after the lease expired, or is not in progress.
     LeaseLost,
     /// The address of the store or its content is invalid, or the store does not support what was
     /// asked of it.

@@ -107,7 +107,7 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result {
 }
 
 async fn print_chart(session: &Session, client: &Client, spends: &[Spend]) -> Result {
-    let models = of_jobs(session, client, spends).await;
+    let models = models_of_jobs(session, client, spends).await;
     let chart = |width, colored| render(spends, &models, width, colored);
     session.printer.print_text_for_width(chart)
 }
@@ -161,7 +161,11 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
 const MAX_PAGES: usize = 3;
 
 /// Returns the models of the jobs that money was spent for, as far as the newest jobs name them.
-async fn of_jobs(session: &Session, client: &Client, spends: &[Spend]) -> HashMap<String, String> {
+async fn models_of_jobs(
+    session: &Session,
+    client: &Client,
+    spends: &[Spend],
+) -> HashMap<String, String> {
     let jobs = spends.iter().filter_map(|spend| match &spend.subject {
         Subject::Job(id) => Some(id.as_str()),
         _ => None,
@@ -218,10 +222,10 @@ enum Subject {
 }
 
 impl Subject {
-    fn model<'a>(&'a self, of_jobs: &'a HashMap<String, String>) -> &'a str {
+    fn model<'a>(&'a self, models_of_jobs: &'a HashMap<String, String>) -> &'a str {
         match self {
             Self::Model(model) => model,
-            Self::Job(id) => of_jobs.get(id).map_or(OTHER, String::as_str),
+            Self::Job(id) => models_of_jobs.get(id).map_or(OTHER, String::as_str),
             Self::Run(_) => "agent runs",
             Self::Other => OTHER,
         }

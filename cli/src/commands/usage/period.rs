@@ -29,9 +29,9 @@ use crate::session::{Access, Session};
 use crate::text::counted;
 use crate::{batch, clock, journal};
 
-/// How long before the period entries are read: a refund in it may return what was reserved then.
+/// How far before the period the ledger is read: a refund in it may return what was reserved then.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24);
-/// How long before the period entries are read until what was refunded in it is found.
+/// How far before the period the ledger is read at most, until what was refunded in it is found.
 const MAX_LOOK_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 const READS: usize = 16;
 

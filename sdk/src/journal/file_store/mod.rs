@@ -22,7 +22,7 @@ use self::disk::{Disk, SystemDisk};
 use self::folder::Folder;
 use self::operations::Session;
 use self::owners::Ownership;
-use self::state::{LogAccess, Place, StoreJob};
+use self::state::{LogAccess, Place, StoreOperation};
 use super::lock;
 use super::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, OwnerCalls, Store,
@@ -65,7 +65,7 @@ struct SharedLog {
 
 #[derive(Default)]
 struct JobQueue {
-    jobs: Vec<StoreJob>,
+    jobs: Vec<StoreOperation>,
     /// Whether a task is running that does the jobs.
     is_running: bool,
 }
@@ -184,7 +184,7 @@ impl FileStore {
         let runtime = Handle::try_current()
             .map_err(|error| StoreError::failed("a file store needs a tokio runtime", error))?;
         let (sender, receiver) = oneshot::channel();
-        let job: StoreJob = Box::new(move |session| {
+        let job: StoreOperation = Box::new(move |session| {
             let result = session.map_err(Clone::clone).and_then(operation);
             Box::new(move |committed| {
                 // The caller may have stopped waiting.

@@ -12,7 +12,7 @@ use crate::journal::store::StoreError;
 
 /// An operation. It is called with the locked log, and returns what answers the caller when the log is
 /// flushed.
-pub(super) type StoreJob =
+pub(super) type StoreOperation =
     Box<dyn FnOnce(Result<&mut Session<'_>, &StoreError>) -> JobAnswer + Send>;
 
 pub(super) type JobAnswer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
@@ -52,7 +52,7 @@ impl LogAccess {
     }
 
     /// Does the jobs, flushes the log once, and answers all.
-    pub(super) fn run(&mut self, jobs: Vec<StoreJob>) {
+    pub(super) fn run(&mut self, jobs: Vec<StoreOperation>) {
         let Some(mut ownership) = self.ownership.take() else {
             return refuse(jobs, &StoreError::message("the store is closed"));
         };
@@ -66,7 +66,7 @@ impl LogAccess {
         self.ownership = Some(ownership);
     }
 
-    fn run_on(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<StoreJob>) {
+    fn run_on(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<StoreOperation>) {
         let mut session = Session { log: &mut log, ownership };
         let jobs = jobs.into_iter();
         let answers: Vec<_> = jobs.map(|job| job(Ok(&mut session))).collect();
@@ -138,7 +138,7 @@ impl LogAccess {
 }
 
 /// Answers jobs that cannot be done.
-fn refuse(jobs: Vec<StoreJob>, error: &StoreError) {
+fn refuse(jobs: Vec<StoreOperation>, error: &StoreError) {
     for job in jobs {
         job(Err(error))(Ok(()));
     }

@@ -1,6 +1,6 @@
 //! Conformance of the mock server to the specification, on each of its frontends.
 //!
-//! The tests assert only documented behavior. The harness also checks each response of a surface
+//! The tests assert what the specification says and, where it is silent, what the mock defines. The harness also checks each response of a surface
 //! for what applies to all of them, such as the request id and the error envelope.
 
 mod document;

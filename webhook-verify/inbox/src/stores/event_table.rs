@@ -1,4 +1,4 @@
-//! The events of a store that one process uses alone: their states, leases and keys, in memory.
+//! The events of a local store, or those in NATS as a process knows them: states, leases and keys, in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;

@@ -61,7 +61,7 @@ pub struct RedisEventStore {
     clock: Option<Clock>,
 }
 
-/// Defines scripts, each a file that the library precedes.
+/// Defines scripts, each the library followed by a file.
 macro_rules! scripts {
     ($($name:ident $file:literal,)+) => {
         $(static $name: LazyLock<Script> = LazyLock::new(|| {

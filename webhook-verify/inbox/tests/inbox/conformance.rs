@@ -1,4 +1,4 @@
-//! What every store promises. Each test runs on each store.
+//! What every store promises. The scripts and most tests run on every store, the crash of a server on servers.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,10 +1,12 @@
-//! The steps of `conformance.txt`, which are calls of a store.
+//! The steps of `conformance.txt`, which are calls of a store. The language around them (conditions, variables,
+//! `for`) is that of the crate `svc_test_script`.
 //!
 //! `insert TYPE JOB` or `insert BODY` gives the `id` or `duplicate`; `claim worker=a limit=1 in-order` gives
 //! events with a `lease` of 60 seconds each, which `finish LEASE handled`, `finish LEASE retry SECONDS ERROR`,
 //! `finish LEASE dead REASON` and `extend LEASE SECONDS` need (`finish next …` claims one before). `get ID`,
 //! `list STATE limit=50 before=ID`, `forget TYPE JOB`, `replay ID`, `replay dead`, `replay received FROM TO`
-//! (in seconds from now), `purge SECONDS` and `stats` are the others. `other …` is a step of another process.
+//! (in seconds from now), `purge SECONDS`, `stats` and `advance SECONDS` are the others. `other …` is a step of
+//! another process. A step without `=>` must not fail; a failure is `error=KIND`, and `.` is the whole result.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The stores of one process, which do as their [`LocalStore`] does.
+//! The stores of one process, which delegate to their [`LocalStore`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -100,7 +100,7 @@ impl Default for MemoryEventStore {
     }
 }
 
-/// Makes the types that have a [`LocalStore`] stores. A generic implementation would be one of a private
+/// Implements `EventStore` for the types around a [`LocalStore`]. A generic implementation would be one of a private
 /// trait in the documentation.
 macro_rules! implement_store {
     ($($store:ty),+) => {
