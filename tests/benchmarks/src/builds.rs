@@ -78,7 +78,7 @@ fn make_skeleton(folder: &Path) -> Outcome<()> {
     for Package { manifest_path, targets } in packages {
         write(&manifest_path, &std::fs::read(&manifest_path)?)?;
         for Target { src_path } in targets {
-            write(&src_path, b"#![allow(missing_docs)] fn main() {}")?;
+            write(&src_path, b"#![allow(missing_docs, dead_code)] fn main() {}")?;
         }
     }
     Ok(())
