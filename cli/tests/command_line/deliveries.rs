@@ -1,4 +1,4 @@
-//! Deliveries of webhooks, as the service sends them or as somebody else would.
+//! Deliveries of webhooks, genuine and forged.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use svc_webhook_verify::{KeySet, Signer, header};
 use crate::test_env::{CommandOutput, now};
 
 /// Sends a body, signed with `whsec_newest` at this time. The output has the headers, and the exit code is
-/// the status, or `None` if there is no answer. The options are other secrets (`secrets=A,B`) or none
+/// the status of the response, or `None` without one. The options are other secrets (`secrets=A,B`) or none
 /// (`unsigned`), the age of the signature in seconds (`age=-400`), another body that is signed (`of=BODY`), no
 /// name of the secret (`unnamed`), another header (`header=NAME: VALUE`), `chunked`, and `method=GET`.
 pub(crate) fn deliver(url: &str, body: &[u8], options: &[String]) -> CommandOutput {

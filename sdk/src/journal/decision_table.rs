@@ -29,7 +29,7 @@ enum Became {
     Accepted,
     /// It was accepted, and did not succeed.
     Unsuccessful,
-    /// It is recorded as unsuccessful, and there is no receipt.
+    /// It is recorded as unsuccessful, without a receipt.
     UnsuccessfulWithoutReceipt,
     AcceptedWithoutId,
     /// The last attempt proved that nothing ran.

@@ -29,6 +29,7 @@
 //! such a thing, `left<N` and `left>N` compare numbers, and a word that begins with a capital letter is the kind of the error.
 //! `about=[…]` has the times of the requests in seconds, each of which may be up to a tenth later.
 
+mod options;
 mod outcome;
 mod responses;
 
@@ -44,22 +45,21 @@ use serde_json::{Map, Value, json};
 use svc_test_script::{Steps, Variables, parse, run_script, scripts_of, split};
 use tempfile::TempDir;
 
+use self::options::{Options, client};
 use self::outcome::{difference, outcome_of, request_json};
 use self::responses::steps_of;
-use crate::call::{Call, clock};
+use crate::Client;
+use crate::call::clock;
 use crate::contract::Method;
 use crate::download::Download;
 use crate::error::Result;
 use crate::handle::{Handle, JobHandle, Resource};
 use crate::polling::WebhookNotifier;
-use crate::surface::{ClientSurface, Developer, Open};
-use crate::transport::scripted::{
-    Script, ScriptedTransport, builder, developer_client, open_client,
-};
+use crate::surface::{Developer, Open};
+use crate::transport::scripted::{Script, developer_client, open_client};
 use crate::types::{
     AgentCompletionCreate, BulkRunCreate, FormatRunCreate, Music1Generate, Usd, VideoGenerate,
 };
-use crate::{ApiKey, Client, KeyProvider, KeyProviderError, RetryPolicy};
 
 /// What a script has set up.
 struct Runner(RefCell<ScriptState>);
@@ -138,79 +138,6 @@ impl ScriptState {
         self.open = open_client(&self.script);
         self.developer = developer_client(&self.script);
         self.notifier = None;
-    }
-}
-
-fn client<S: ClientSurface>(
-    script: &Arc<Script>,
-    options: &Options<'_>,
-    asked: &Arc<AtomicUsize>,
-) -> Client<S> {
-    let mut builder = builder(ScriptedTransport(Arc::clone(script)));
-    if let Some(key) = options.get("key") {
-        builder = builder.api_key(ApiKey::new(key).unwrap());
-    }
-    if let Some(keys) = options.get("provider") {
-        builder = builder.key_provider(provider(keys, Arc::clone(asked)));
-    }
-    if let Some(limit) = options.get("in-flight") {
-        builder = builder.max_in_flight(limit.parse().unwrap());
-    }
-    if options.get("retry").is_some() {
-        builder = builder.retry(RetryPolicy::none());
-    }
-    if let Some(timeout) = options.seconds("attempt-timeout") {
-        builder = builder.attempt_timeout(timeout);
-    }
-    builder.build().unwrap()
-}
-
-/// Returns a provider of the keys in their order, of which the last is repeated, and counts how many were
-/// asked for. `!reason` is a failure.
-fn provider(keys: &str, asked: Arc<AtomicUsize>) -> impl KeyProvider + use<> {
-    let keys: Vec<_> = keys.split(',').map(str::to_owned).collect();
-    move || {
-        let index = asked.fetch_add(1, Ordering::SeqCst).min(keys.len() - 1);
-        let key = keys[index].clone();
-        async move {
-            clock::sleep(Duration::from_secs(1)).await;
-            match key.strip_prefix('!') {
-                Some(reason) => Err(KeyProviderError::from(reason)),
-                None => Ok(ApiKey::new(key)?),
-            }
-        }
-    }
-}
-
-/// The options of a call, a wait or a download.
-struct Options<'a>(Vec<(&'a str, &'a str)>);
-
-impl<'a> Options<'a> {
-    fn new(options: impl Iterator<Item = (&'a str, &'a str)>, names: &[&str]) -> Self {
-        Self(options.inspect(|(name, _)| assert!(names.contains(name), "option {name}")).collect())
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.0.iter().find(|(known, _)| *known == name)?;
-        Some(value)
-    }
-
-    fn seconds(&self, name: &str) -> Option<Duration> {
-        match self.get(name)? {
-            "none" => None,
-            "max" => Some(Duration::MAX),
-            seconds => Some(Duration::from_secs_f64(seconds.parse().unwrap())),
-        }
-    }
-
-    fn apply_to<T>(&self, mut call: Call<T>) -> Call<T> {
-        if let Some(timeout) = self.seconds("timeout") {
-            call = call.timeout(timeout);
-        }
-        match self.get("retries") {
-            Some(retries) => call.max_retries(retries.parse().unwrap()),
-            None => call,
-        }
     }
 }
 

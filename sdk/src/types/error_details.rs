@@ -11,11 +11,11 @@ use crate::contract::{RunStatus, Scope};
 use crate::open_enum::open_enum;
 
 open_enum! {
-    /// The rate limit budget that a request spends from.
+    /// The [rate-limit bucket](crate::contract::RateLimitBucket) that is exhausted.
     pub enum RateLimitScope {
-        /// Requests that submit nothing.
+        /// The bucket of reads.
         Read = "read",
-        /// All other requests.
+        /// The bucket of all other requests.
         Write = "write",
     }
 }

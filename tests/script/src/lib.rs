@@ -9,8 +9,8 @@
 //!
 //! What a step is, whoever runs the script decides, with [`Steps`]. Everywhere, a [`condition`](check) is a
 //! left side, an operator and a value. The operators are `=`, `!=`, `^=` (starts with), `$=` (ends with),
-//! `*=` (contains, also an item) and `<=` (is at most the number), of which the last four are negated by `!` before them, and
-//! `!left` says that there is no such thing. A value is JSON or a word; `=<some>`,
+//! `*=` (contains, also an item) and `<=` (is at most the number), of which the last four are negated
+//! by `!` before them. `!left` holds if the left side is absent. A value is JSON or a word; `=<some>`,
 //! `=<string>`, `=<number>`, `=<object>` and `=<array>` are any of that type, and `null` is also what is
 //! absent. In a left side, [fields and indexes](at) are joined by dots, with `*` for each item, `#`
 //! for the number of items, `-1` for the last, and `@x` for the item with the id x.

@@ -315,7 +315,7 @@ async fn journal(session: &Session) -> Vec<Check> {
     let dir = match state_dir(session.environment()) {
         Ok(dir) => dir,
         Err(failure) => {
-            return unusable(failure.headline(), "set SVC_STATE_DIR", "there is no journal");
+            return unusable(failure.headline(), "set SVC_STATE_DIR", "the journal has no folder");
         }
     };
     let why = format!("{} could not be read in time", dir.display());
