@@ -136,7 +136,7 @@ pub(super) fn document(
 
 pub(super) fn import(request: &mut ControlRequest<'_>) -> ControlResult {
     let keeps_clock = keeps_clock(&request.query)?;
-    replace(request.mock, snapshot::read(&request.body[..])?, keeps_clock)?;
+    replace(request.mock, snapshot::read(&mut &request.body[..])?, keeps_clock)?;
     get(request)
 }
 

@@ -1,6 +1,6 @@
 //! Snapshots: the complete state as one JSON document.
 
-use std::io;
+use std::io::{self, BufReader};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use super::{RestoreError, State};
 
 /// The version of the document format, incremented when it changes.
 const VERSION: u32 = 3;
+const BUFFER_BYTES: usize = 128 * 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,7 +94,8 @@ impl Snapshot {
     }
 
     pub(crate) fn to_value(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        let document = serde_json::to_vec(self).and_then(|bytes| serde_json::from_slice(&bytes));
+        document.unwrap_or_default()
     }
 }
 
@@ -103,18 +105,14 @@ pub(crate) fn from_value(document: Value) -> Result<ReadState, RestoreError> {
     let version = document.get("version").cloned().unwrap_or_default();
     let version = serde_json::from_value(version);
     let Version = version.map_err(|error| RestoreError(error.to_string()))?;
-    checked(serde_json::from_value(document))
+    read(&mut document.to_string().as_bytes())
 }
 
-/// Reads and checks the state of a document, item by item.
-pub(crate) fn read(reader: impl io::Read) -> Result<ReadState, RestoreError> {
-    checked(serde_json::from_reader(reader))
-}
-
-fn checked(
-    document: Result<SnapshotDocument, serde_json::Error>,
-) -> Result<ReadState, RestoreError> {
-    let document = document.map_err(|error| RestoreError(error.to_string()))?;
+/// Reads and checks the state of a document, item by item. All documents are read in this way, as a
+/// state is hundreds of types: each other deserializer would add as much code again.
+pub(crate) fn read(reader: &mut dyn io::Read) -> Result<ReadState, RestoreError> {
+    let document = serde_json::from_reader(BufReader::with_capacity(BUFFER_BYTES, reader));
+    let document: SnapshotDocument = document.map_err(|error| RestoreError(error.to_string()))?;
     let SnapshotDocument { version: Version, clock, state } = document;
     state.check().map_err(RestoreError)?;
     Ok((state, clock))

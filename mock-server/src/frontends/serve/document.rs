@@ -1,6 +1,6 @@
 //! Documents of any size, which are written and read in another thread, a piece at a time.
 
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 
 use bytes::{Buf, Bytes};
 use tokio::sync::mpsc;
@@ -43,10 +43,8 @@ impl Write for PieceWriter {
 /// which means that the state is invalid.
 pub(super) fn state_reader() -> (mpsc::Sender<Bytes>, impl Future<Output = ReadResult>) {
     let (sender, pieces) = mpsc::channel(WAITING_PIECES);
-    let reader = PieceReader { piece: Bytes::new(), pieces };
-    let state = spawn_blocking(move || {
-        snapshot::read(BufReader::with_capacity(PIECE_BYTES, reader)).map(Box::new)
-    });
+    let mut reader = PieceReader { piece: Bytes::new(), pieces };
+    let state = spawn_blocking(move || snapshot::read(&mut reader).map(Box::new));
     (sender, async move { state.await.ok() })
 }
 
