@@ -33,7 +33,8 @@ const MAX_FINGERPRINT_BYTES: usize = 64;
 pub struct Key {
     /// Without the buffer for input, which would double the size of a key.
     mac: HmacCore<Sha256>,
-    fingerprint: Fingerprint,
+    /// The first bytes of the hash of the secret. Their digits are made when they are asked for.
+    hash: [u8; 8],
 }
 
 impl Key {
@@ -45,6 +46,7 @@ impl Key {
     /// white space and zero bytes. Such a value usually comes from an unset variable, an
     /// empty file or an unfilled buffer. (HMAC treats a key of zero bytes like the empty
     /// key.)
+    #[inline]
     pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, KeyError> {
         let secret = secret.as_ref();
         let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
@@ -53,14 +55,15 @@ impl Key {
         }
         // HMAC accepts keys of any length, so this never fails.
         let mac = HmacCore::new_from_slice(secret).map_err(|_| KeyError::EmptySecret)?;
-        let fingerprint = Fingerprint::from_secret(secret);
-        Ok(Self { mac, fingerprint })
+        let mut hash = [0; 8];
+        hash.iter_mut().zip(Sha256::digest(secret)).for_each(|(byte, hashed)| *byte = hashed);
+        Ok(Self { mac, hash })
     }
 
     /// Returns the fingerprint of the secret, which is safe to log and to share.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+        Fingerprint(hex(&self.hash))
     }
 
     /// Returns an HMAC that is initialized with the key and has no input yet.
@@ -71,7 +74,7 @@ impl Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key({})", self.fingerprint)
+        write!(f, "Key({})", self.fingerprint())
     }
 }
 
@@ -91,10 +94,6 @@ const _: fn() = || {
 pub struct Fingerprint(ArrayString<16>);
 
 impl Fingerprint {
-    fn from_secret(secret: &[u8]) -> Self {
-        Self(hex(&Sha256::digest(secret)))
-    }
-
     /// Returns the 16 lower case hex digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -216,7 +215,7 @@ impl KeySet {
         let is_fingerprint = (1..=MAX_FINGERPRINT_BYTES).contains(&header.len())
             && header.iter().all(u8::is_ascii_alphanumeric);
         let header = core::str::from_utf8(header).ok().filter(|_| is_fingerprint)?;
-        let is_known = |key: &Key| key.fingerprint.as_str().eq_ignore_ascii_case(header);
+        let is_known = |key: &Key| key.fingerprint().as_str().eq_ignore_ascii_case(header);
         (!self.iter().any(is_known)).then_some(header)
     }
 
