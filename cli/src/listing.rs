@@ -104,9 +104,9 @@ impl<'a> Listing<'a> {
 
     fn print_json<T: Serialize>(&self, items: &[T]) -> Result {
         let printer = &self.session.printer;
-        let Some(kind) = self.kind else { return printer.print_list(items, |_| Table::default()) };
+        let Some(kind) = self.kind else { return printer.print_json_list(items) };
         let shown: Vec<_> = items.iter().map(|item| Shown::new(kind, item)).collect();
-        printer.print_list(&shown, |_| Table::default())
+        printer.print_json_list(&shown)
     }
 
     pub(crate) async fn collect<T: Listed>(
