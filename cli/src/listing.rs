@@ -89,11 +89,7 @@ impl<'a> Listing<'a> {
                 printer.print_list(&decoded, table)?;
             }
             if !others.is_empty() {
-                let (undecoded, nouns) = (others.len(), self.nouns);
-                printer.warn(&format!(
-                    "{undecoded} of {count} {nouns} could not be decoded; they are shown as received"
-                ));
-                printer.print_received(&Value::Array(others))?;
+                self.print_undecoded(others, count)?;
             }
         } else if !self.is_streamed {
             self.print_json(&items)?;
@@ -102,11 +98,19 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
+    fn print_undecoded(&self, items: Vec<Value>, count: usize) -> Result {
+        let (printer, undecoded, nouns) = (&self.session.printer, items.len(), self.nouns);
+        printer.warn(&format!(
+            "{undecoded} of {count} {nouns} could not be decoded; they are shown as received"
+        ));
+        printer.print_received(&Value::Array(items))
+    }
+
     fn print_json<T: Serialize>(&self, items: &[T]) -> Result {
         let printer = &self.session.printer;
-        let Some(kind) = self.kind else { return printer.print_list(items, |_| Table::default()) };
+        let Some(kind) = self.kind else { return printer.print_json_list(items) };
         let shown: Vec<_> = items.iter().map(|item| Shown::new(kind, item)).collect();
-        printer.print_list(&shown, |_| Table::default())
+        printer.print_json_list(&shown)
     }
 
     pub(crate) async fn collect<T: Listed>(
@@ -157,26 +161,16 @@ impl<'a> Listing<'a> {
         let mut is_first = true;
         loop {
             let page = self.request(call(), cursor.as_deref()).await;
-            let mut page = page.map_err(|error| {
-                let failure = Failure::from(error);
-                match &cursor {
-                    // Otherwise nothing is printed of the pages before.
-                    Some(cursor) if !is_first && self.is_streamed => {
-                        let command = command_with_cursor(cursor);
-                        failure.hint(Suggestion::from("continue with: ").command(command))
-                    }
-                    _ => failure,
-                }
-            })?;
+            let mut page = match page {
+                Ok(page) => page,
+                Err(error) => return Err(self.failure(error, cursor.filter(|_| !is_first))),
+            };
             is_first = false;
             let next = page.next_cursor.take();
             let mut items = in_order(page);
-            let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
-            let is_cut = self.max_items.is_some_and(|remaining| count > remaining);
-            if let Some(remaining) = &mut self.max_items {
-                items.truncate(usize::try_from(*remaining).unwrap_or(usize::MAX));
-                *remaining = remaining.saturating_sub(count);
-            }
+            let selected = self.select(items.len());
+            let is_cut = selected < items.len();
+            items.truncate(selected);
             on_page(items)?;
             match next {
                 _ if is_cut => return Ok(Continuation::WithoutCursor),
@@ -188,6 +182,26 @@ impl<'a> Listing<'a> {
                 Some(next) => cursor = Some(next),
             }
         }
+    }
+
+    fn failure(&self, error: svc_sdk::Error, cursor: Option<String>) -> Failure {
+        let failure = Failure::from(error);
+        match cursor {
+            // Otherwise nothing is printed of the pages before.
+            Some(cursor) if self.is_streamed => {
+                let command = command_with_cursor(&cursor);
+                failure.hint(Suggestion::from("continue with: ").command(command))
+            }
+            _ => failure,
+        }
+    }
+
+    /// Returns how many items of a page are selected, which no longer remain.
+    fn select(&mut self, count: usize) -> usize {
+        let Some(remaining) = &mut self.max_items else { return count };
+        let selected = usize::try_from(*remaining).unwrap_or(usize::MAX).min(count);
+        *remaining = remaining.saturating_sub(u64::try_from(count).unwrap_or(u64::MAX));
+        selected
     }
 
     fn request<T>(&self, call: Call<Page<T>>, cursor: Option<&str>) -> Call<Page<T>> {

@@ -17,6 +17,7 @@ use crate::args::Format;
 use crate::clock;
 use crate::error::Result;
 use crate::journal::LABEL;
+use crate::output::json::to_value;
 use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::object::Shown;
 use crate::output::values::{money, optional_money};
@@ -50,7 +51,7 @@ pub(super) fn item_json(
         "error": result.map(|result| &result.error),
         "label": entry.and_then(label_of),
     });
-    json!(Shown::new(kind, &item))
+    to_value(&Shown::new(kind, &item)).unwrap_or_default()
 }
 
 pub(super) fn label_of(entry: &Entry) -> Option<&str> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{Stream, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_sdk::batch::BatchCall;
 use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::download::Download;
@@ -25,6 +25,7 @@ use crate::download::{DownloadPlan, StoredFile, without_media_extension};
 use crate::error::{Failure, Result};
 use crate::follow::ResourceKind;
 use crate::journal::{label, prompt_of};
+use crate::output::json::to_value;
 use crate::request::pricing::EstimateSource;
 use crate::session::Access;
 
@@ -313,7 +314,7 @@ impl<S: EstimateSource> Follow for JobResource<S> {
             }
             None => (None, None),
         };
-        let artifacts = result.artifacts().iter().map(|it| json!(it)).collect();
+        let artifacts = result.artifacts().iter().filter_map(|it| to_value(it).ok()).collect();
         Ok(ItemResult { status: Status::Completed, price_usd: None, files, error, artifacts })
     }
 }
@@ -345,7 +346,7 @@ impl Follow for AgentRun {
         Ok(ItemResult {
             status,
             price_usd: receipt.billable_amount(),
-            artifacts: receipt.artifacts.iter().map(|it| json!(it)).collect(),
+            artifacts: receipt.artifacts.iter().filter_map(|it| to_value(it).ok()).collect(),
             files,
             error: error.or(missing),
         })

@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Client, ClientSurface, Developer, Open};
 
@@ -13,6 +13,7 @@ use crate::follow::run::by_kind;
 use crate::follow::{ResourceKind, resource_id};
 use crate::journal::Entry;
 use crate::listing;
+use crate::output::json::to_value;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{ago, optional_money};
@@ -179,7 +180,7 @@ impl ListedEntry {
     fn shown(&self) -> Shown {
         let kind = self.entry.resource.as_ref().map(ResourceId::kind);
         let kind = kind.unwrap_or_else(|| kind_of(&self.entry.operation));
-        let mut fields = json!(self);
+        let mut fields = to_value(self).unwrap_or_default();
         if let Some(fields) = fields.as_object_mut() {
             let entry = fields.remove("id").unwrap_or_default();
             fields.insert("entry".to_owned(), entry);

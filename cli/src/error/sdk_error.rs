@@ -13,6 +13,7 @@ use svc_sdk::{Error, ErrorKind};
 
 use crate::error::failure::Inner;
 use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion, causes, is_disk_full};
+use crate::output::json::to_value;
 use crate::resource::ResourceId;
 
 /// The error of connections that were refused for as long as a command waits for the service.
@@ -42,7 +43,7 @@ impl From<Error> for Failure {
             client_code: Some(ClientCode::from_sdk(&error, exit)),
             status: error.status(),
             request_id: error.request_id().map(|id| id.as_str().to_owned()),
-            details: details.and_then(|details| serde_json::to_value(details).ok()),
+            details: details.and_then(|details| to_value(details).ok()),
             files: (error.kind() == ErrorKind::Download).then(files),
             issues: error.body().map(issues).unwrap_or_default(),
             resource: resource_of(&error),

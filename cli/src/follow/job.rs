@@ -10,6 +10,7 @@ use crate::args::ReceiptArgs;
 use crate::download::DownloadPlan;
 use crate::error::{Failure, Result, SuggestedCommand};
 use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
+use crate::output::json::to_value;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{add_artifacts, date_and_time, error_text, money, time_ago};
@@ -126,10 +127,10 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
 
     async fn receipt(handle: &Handle<Self>) -> Result<(Value, Table), svc_sdk::Error> {
         if let Some(receipt) = handle.receipt() {
-            return Ok((json!(receipt), submit_table(receipt)));
+            return Ok((to_value(receipt).unwrap_or_default(), submit_table(receipt)));
         }
         let job = handle.get().await?;
-        Ok((json!({ "job": job }), envelope::<S>(&job)))
+        Ok((json!({ "job": to_value(&job).unwrap_or_default() }), envelope::<S>(&job)))
     }
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn list<S: ClientSurface>(jobs: &[Job]) -> Table {
 }
 
 fn with_refund<S: ClientSurface>(job: &Job, text: impl Fn(Usd) -> String) -> Value {
-    let mut shown = json!(job);
+    let mut shown = to_value(job).unwrap_or_default();
     if let (Some(price), Some(shown)) = (refund::<S>(job), shown.get_mut("price_usd")) {
         *shown = text(price).into();
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use svc_sdk::download::{Download, DownloadProgress};
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::{IdempotencyKey, Usd};
@@ -22,6 +22,7 @@ use svc_sdk::{Client, Update, Updates};
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::{Failure, Result, SuggestedCommand};
+use crate::output::json::to_value;
 use crate::output::layout::{cut, number, required, status};
 use crate::output::object::Shown;
 use crate::output::values::optional_money;
@@ -255,12 +256,21 @@ pub(crate) async fn print_each<T: Serialize>(
     if let [id] = ids.as_slice() {
         return session.printer.print_object(kind, &act(id).await?, table);
     }
-    let results: Vec<_> =
-        stream::iter(&ids).map(|id| act(id)).buffered(MAX_CONCURRENT).collect().await;
+    let act = async |id| act(id).await.map(|item| Shown::new(kind, &item));
+    let results = stream::iter(&ids).map(|id| act(id)).buffered(MAX_CONCURRENT).collect().await;
+    print_results(session, kind, &ids, results)
+}
+
+fn print_results(
+    session: &Session,
+    kind: ObjectKind,
+    ids: &[String],
+    results: Vec<Result<Shown>>,
+) -> Result {
     let (mut shown, mut failures) = (Vec::new(), Vec::new());
     for (id, result) in ids.iter().zip(results) {
         match result {
-            Ok(item) => shown.push(Shown::new(kind, &item)),
+            Ok(item) => shown.push(item),
             Err(failure) => {
                 shown.push(Shown::failed(id, &failure));
                 failures.push(failure);
@@ -282,7 +292,7 @@ pub(crate) fn several(objects: &[Shown]) -> Table {
         [required("id"), status("status"), number("price"), cut("content"), required("location")];
     let mut table = Table::new(columns);
     for object in objects {
-        let object = json!(object);
+        let object = to_value(object).unwrap_or_default();
         let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
         let price = optional_money(text("price_usd").parse().ok());
         let mut rows: Vec<(String, String)> = Vec::new();

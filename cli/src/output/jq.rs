@@ -1,7 +1,5 @@
 //! `--jq EXPR`: a filter of the output, compiled before anything is sent.
 
-use serde::Serialize;
-
 use crate::error::{ClientCode, Exit, Failure, Result};
 
 /// The maximum number of characters of an error, which may quote the data.
@@ -20,11 +18,8 @@ impl Filter {
     }
 
     /// Returns one line per output; strings are not quoted.
-    pub(crate) fn apply<T: Serialize>(&self, values: &[T]) -> Result<Vec<String>> {
-        let json: Result<Vec<_>, _> = values.iter().map(serde_json::to_vec).collect();
-        let json = json
-            .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;
-        engine::run(&self.compiled, &json).map_err(|why| {
+    pub(crate) fn apply(&self, json: &[String]) -> Result<Vec<String>> {
+        engine::run(&self.compiled, json).map_err(|why| {
             let is_list = why.starts_with("cannot index [");
             let why = match why.char_indices().nth(MAX_ERROR_CHARS) {
                 Some((end, _)) => format!("{}…", why.get(..end).unwrap_or_default()),
@@ -238,7 +233,7 @@ mod engine {
         }
     }
 
-    pub(super) fn run(filter: &Compiled, json: &[Vec<u8>]) -> Result<Vec<String>, String> {
+    pub(super) fn run(filter: &Compiled, json: &[String]) -> Result<Vec<String>, String> {
         thread::scope(|scope| {
             let thread = thread::Builder::new().stack_size(STACK_BYTES);
             let thread = thread.spawn_scoped(scope, || {
@@ -250,9 +245,9 @@ mod engine {
         })
     }
 
-    fn run_here(filter: &Compiled, json: &[Vec<u8>]) -> Result<Vec<String>, String> {
+    fn run_here(filter: &Compiled, json: &[String]) -> Result<Vec<String>, String> {
         let parse = |json: &[u8]| read::parse_single(json).map_err(|error| error.to_string());
-        let inputs = RcIter::new(json.iter().map(|json| parse(json)));
+        let inputs = RcIter::new(json.iter().map(|json| parse(json.as_bytes())));
         let inputs: Inputs<'_, Val> = &inputs;
         let variables: BTreeMap<_, _> = std::env::vars_os()
             .map(|(name, value)| [name, value].map(|it| it.to_string_lossy().into_owned()))
@@ -292,7 +287,7 @@ mod engine {
         Err("this build does not support jq".to_owned())
     }
 
-    pub(super) fn run(filter: &Compiled, _: &[Vec<u8>]) -> Result<Vec<String>, String> {
+    pub(super) fn run(filter: &Compiled, _: &[String]) -> Result<Vec<String>, String> {
         match *filter {}
     }
 }
@@ -307,7 +302,10 @@ mod tests {
         for bad in [".[", "nosuchfilter", "|", "halt", "halt_error", "halt_error(3)"] {
             assert_eq!(Filter::compile(bad).unwrap_err().exit(), Exit::Usage, "{bad}");
         }
-        let fails = Filter::compile(".a.b").unwrap().apply(&[vec![1; 500]]).unwrap_err();
+        let fails = Filter::compile(".a.b")
+            .unwrap()
+            .apply(&[format!("[{}]", ["1"; 500].join(","))])
+            .unwrap_err();
         assert_eq!(fails.exit(), Exit::Failure);
         let json = fails.to_json();
         assert_eq!(json["error"]["code"], "filter_failed");
@@ -327,10 +325,10 @@ mod tests {
             "[range(infinite)]",
             "reduce range(0; infinite) as $i (0; . + 1)",
         ] {
-            let failure = Filter::compile(endless).unwrap().apply(&[1]).unwrap_err();
+            let failure = Filter::compile(endless).unwrap().apply(&["1".to_owned()]).unwrap_err();
             assert!(failure.headline().contains("does not end"), "{endless}: {failure:?}");
         }
         let deep = "def f: if . == 0 then 0 else 1 + (. - 1 | f) end; f";
-        assert_eq!(Filter::compile(deep).unwrap().apply(&[5000]).unwrap(), ["5000"]);
+        assert_eq!(Filter::compile(deep).unwrap().apply(&["5000".to_owned()]).unwrap(), ["5000"]);
     }
 }

@@ -4,6 +4,7 @@
 //! colors.
 
 mod jq;
+pub(crate) mod json;
 pub(crate) mod layout;
 mod live;
 mod log;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use crate::error::Failure;
+use crate::output::json::to_value;
 use crate::resource::ObjectKind;
 
 /// A resource as it is printed: the fields that all have, and those that it was received with.
@@ -31,7 +32,11 @@ pub(crate) enum Shown {
 
 impl Shown {
     pub(crate) fn new(kind: ObjectKind, resource: &impl Serialize) -> Self {
-        match serde_json::to_value(resource) {
+        Self::from_json(kind, to_value(resource))
+    }
+
+    fn from_json(kind: ObjectKind, json: serde_json::Result<Value>) -> Self {
+        match json {
             Ok(Value::Object(fields)) => Self::Object(Box::new(Object::new(kind, fields))),
             Ok(other) => Self::Received(other),
             Err(error) => Self::Received(Value::String(error.to_string())),

@@ -16,6 +16,7 @@ use crate::args::{Color, Format};
 use crate::error::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::jq::Filter;
+use crate::output::json::{self, to_json};
 use crate::output::log::{self, LogFilter};
 use crate::output::messages::{HeldMessages, Messages, is_dumb_terminal};
 use crate::output::object::Shown;
@@ -77,15 +78,20 @@ impl Printer {
         value: &T,
         table: impl FnOnce(&T) -> Table,
     ) -> Result {
-        if !self.is_table() {
-            return self.print_json(value, self.format);
+        if self.is_table() {
+            let table = table(value);
+            if !table.is_empty() {
+                return self.table(&table);
+            }
         }
-        let table = table(value);
-        if table.is_empty() {
-            let received = serde_json::to_value(value);
-            return self.print_unexpected(&received.map_err(|error| serialize_failure(&error))?);
+        self.print_without_table(to_json(value))
+    }
+
+    fn print_without_table(&self, json: serde_json::Result<String>) -> Result {
+        match self.is_table() {
+            true => self.print_unexpected(&json::parse(json).map_err(serialize_failure)?),
+            false => self.print_json(json, self.format),
         }
-        self.table(&table)
     }
 
     pub(crate) fn print_object<T: Serialize>(
@@ -108,7 +114,7 @@ impl Printer {
         self.note_status(&shown);
         match self.is_table() {
             true => self.print_item(resource, table),
-            false => self.print_item(&shown, |_| Table::default()),
+            false => self.print_json(to_json(&shown), self.format),
         }
     }
 
@@ -132,15 +138,32 @@ impl Printer {
         values: &[T],
         table: impl FnOnce(&[T]) -> Table,
     ) -> Result {
+        match self.is_table() {
+            true => self.table(&table(values)),
+            false => self.print_json_list(values),
+        }
+    }
+
+    /// Prints an array, or a line for each value.
+    pub(crate) fn print_json_list<T: Serialize>(&self, values: &[T]) -> Result {
+        let mut items = Vec::new();
+        for value in values {
+            items.push(to_json(value));
+        }
+        self.print_json_items(items)
+    }
+
+    fn print_json_items(&self, items: Vec<serde_json::Result<String>>) -> Result {
+        let items: Result<Vec<_>, _> = items.into_iter().collect();
+        let items = items.map_err(serialize_failure)?;
         match (&self.filter, self.format) {
             (Some(filter), Format::Jsonl) => {
-                self.write(self.lines(filter.apply(values)?).as_bytes())
+                self.write(self.lines(filter.apply(&items)?).as_bytes())
             }
-            (None, Format::Table) => self.table(&table(values)),
             (None, Format::Jsonl) => {
-                values.iter().try_for_each(|value| self.print_json(value, Format::Jsonl))
+                items.into_iter().try_for_each(|item| self.print_json(Ok(item), Format::Jsonl))
             }
-            _ => self.print_json(&values, self.format),
+            _ => self.print_json(Ok(format!("[{}]", items.join(","))), self.format),
         }
     }
 
@@ -148,7 +171,7 @@ impl Printer {
     pub(crate) fn print_value(&self, value: &Value, table: impl FnOnce() -> Table) -> Result {
         match self.is_table() && self.is_table_requested {
             true => self.table(&table()),
-            false => self.print_json(value, self.format),
+            false => self.print_json(to_json(value), self.format),
         }
     }
 
@@ -174,14 +197,10 @@ impl Printer {
         value: &T,
         words: impl FnOnce(&T) -> String,
     ) -> Result<String> {
-        if self.is_table() {
-            let words = words(value);
-            return Ok(words
-                .lines()
-                .map(|line| shown(&sanitize(line)).into_owned() + "\n")
-                .collect());
+        match self.is_table() {
+            true => Ok(format_words(&words(value))),
+            false => self.json(to_json(value), Format::Jsonl),
         }
-        self.json(value, Format::Jsonl)
     }
 
     pub(crate) fn is_table(&self) -> bool {
@@ -195,7 +214,7 @@ impl Printer {
 
     pub(crate) fn print_text(&self, text: &str) -> Result {
         match self.is_json_requested() {
-            true => self.print_json(&text, Format::Jsonl),
+            true => self.print_json(to_json(text), Format::Jsonl),
             false => self.print_bytes(format!("{text}\n").as_bytes()),
         }
     }
@@ -234,7 +253,7 @@ impl Printer {
     /// Leaves it as it is in a pipe, but for a line break at its end, and indents it on a terminal.
     pub(crate) fn print_document(&self, value: &Value, bytes: &[u8]) -> Result {
         if self.filter.is_some() || self.format == Format::Jsonl || self.stdout.terminal {
-            return self.print_json(value, self.format);
+            return self.print_json(to_json(value), self.format);
         }
         let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
         self.write(&[bytes, end].concat())
@@ -348,18 +367,18 @@ impl Printer {
         self.messages.add_progress_bar(bar)
     }
 
-    fn print_json(&self, value: &impl Serialize, format: Format) -> Result {
-        self.write(self.json(value, format)?.as_bytes())
+    fn print_json(&self, json: serde_json::Result<String>, format: Format) -> Result {
+        self.write(self.json(json, format)?.as_bytes())
     }
 
-    /// Returns what the filter makes of a value, or else its JSON, in one line for JSON lines.
-    fn json(&self, value: &impl Serialize, format: Format) -> Result<String> {
+    /// Returns what the filter makes of JSON, or else the JSON, in one line for JSON lines.
+    fn json(&self, json: serde_json::Result<String>, format: Format) -> Result<String> {
+        let json = json.map_err(serialize_failure)?;
         let json = match (&self.filter, format) {
-            (Some(filter), _) => return Ok(self.lines(filter.apply(std::slice::from_ref(&value))?)),
-            (None, Format::Jsonl) => serde_json::to_string(value),
-            (None, Format::Json | Format::Table) => serde_json::to_string_pretty(value),
+            (Some(filter), _) => return Ok(self.lines(filter.apply(&[json])?)),
+            (None, Format::Jsonl) => json,
+            (None, Format::Json | Format::Table) => json::indent(&json),
         };
-        let json = json.map_err(|error| serialize_failure(&error))?;
         Ok(if self.stdout.terminal { escape_json(&json) } else { json } + "\n")
     }
 
@@ -434,6 +453,10 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result {
     })
 }
 
-fn serialize_failure(error: &serde_json::Error) -> Failure {
+fn format_words(words: &str) -> String {
+    words.lines().map(|line| shown(&sanitize(line)).into_owned() + "\n").collect()
+}
+
+fn serialize_failure(error: serde_json::Error) -> Failure {
     Failure::other(format!("cannot write the output as JSON: {error}"))
 }

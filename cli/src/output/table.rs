@@ -2,10 +2,11 @@
 
 use console::{Style, style};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_sdk::types::{Timestamp, Usd};
 use unicode_width::UnicodeWidthStr;
 
+use crate::output::json::to_value;
 use crate::output::layout::{self, Column, ColumnKind};
 use crate::output::values::{money, time_ago, time_ago_and_date};
 use crate::text::{is_unicode, sanitize, shown, wrap_words};
@@ -47,6 +48,10 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
+        self.push(&cells);
+    }
+
+    fn push(&mut self, cells: &[&str]) {
         let cells = cells.iter().enumerate().map(|(index, text)| {
             let column = self.columns.get(index);
             let style = column
@@ -197,16 +202,20 @@ pub(super) fn status_style(status: &str) -> Option<Style> {
 impl Table {
     /// Creates a table with a row for each item, whose cells are the fields that the columns name.
     pub(crate) fn rows<T: Serialize, const N: usize>(items: &[T], columns: [Column; N]) -> Self {
-        let mut table = Self::new(columns.clone());
+        let mut table = Self::new(columns);
         for item in items {
-            let item = json!(item);
-            let cells = columns.each_ref().map(|column| match column.kind {
-                ColumnKind::Time => time_ago(time(&item, &column.path).as_ref()),
-                _ => text(&item, &column.path).unwrap_or_default(),
-            });
-            table.row(cells.each_ref().map(String::as_str));
+            table.item(&to_value(item).unwrap_or_default());
         }
         table
+    }
+
+    fn item(&mut self, item: &Value) {
+        let cells = self.columns.iter().map(|column| match column.kind {
+            ColumnKind::Time => time_ago(time(item, &column.path).as_ref()),
+            _ => text(item, &column.path).unwrap_or_default(),
+        });
+        let cells: Vec<String> = cells.collect();
+        self.push(&cells.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
     /// Creates a table of fields, separated by commas.
@@ -218,15 +227,18 @@ impl Table {
 
     /// Adds fields, separated by commas. Those without a value are left out.
     pub(crate) fn fields(&mut self, value: &impl Serialize, fields: &str) {
-        let value = json!(value);
+        self.fields_of(&to_value(value).unwrap_or_default(), fields);
+    }
+
+    fn fields_of(&mut self, value: &Value, fields: &str) {
         for field in fields.split(", ") {
             let (name, path) = field.split_once('=').unwrap_or((field, field));
             match name {
-                "status" => self.status_field(name, text(&value, path)),
+                "status" => self.status_field(name, text(value, path)),
                 _ if path.ends_with("_at") => {
-                    self.field(name, time_ago_and_date(time(&value, path).as_ref()));
+                    self.field(name, time_ago_and_date(time(value, path).as_ref()));
                 }
-                _ => self.field(name, text(&value, path)),
+                _ => self.field(name, text(value, path)),
             }
         }
     }

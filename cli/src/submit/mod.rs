@@ -64,7 +64,7 @@ pub(crate) async fn run<R: ResourceKind>(
     if options.spending.dry_run {
         return match submit.dry_run().await {
             Ok(()) => Ok(()),
-            Err(failure) => Err(submit.with_nearest_model(failure).await),
+            Err(failure) => Err(with_nearest_model(session, &request, failure).await),
         };
     }
     let download = match R::items(&request) {
@@ -85,7 +85,7 @@ pub(crate) async fn run<R: ResourceKind>(
     let payment = submit.payment().await?;
     let resource = match submit.send(&payment).await {
         Ok(resource) => resource,
-        Err(failure) => return Err(submit.with_nearest_model(failure).await),
+        Err(failure) => return Err(with_nearest_model(session, &request, failure).await),
     };
     if options.no_wait && session.is_sandbox() {
         session.printer.note(
@@ -137,45 +137,8 @@ impl<R: ResourceKind> Submission<'_, R> {
         let price = R::price(&self.access.client, self.request).await?;
         pricing::check_model_kind(&price, self.request)?;
         self.check_max_price(&price)?;
-        let operation = self.request.operation;
-        let path = operation
-            .expand(&self.request.segments)
-            .map_err(|error| Failure::usage(error.to_string()))?;
-        let mut shown = json!({
-            "dry_run": true,
-            "request": {
-                "method": operation.method().as_str(),
-                "url": format!("{}{path}", self.access.base_url.trim_end_matches('/')),
-                "body": self.request.body,
-            },
-            "estimate": price.estimate(),
-        });
-        if let (Price::SpendCap(cap), Some(shown)) = (&price, shown.as_object_mut()) {
-            shown.insert("cap_usd".to_owned(), json!(cap.max_usd));
-        }
-        let items = R::items(self.request);
-        let cap_total = price.cap_total();
-        if let (Some(items), Some(shown)) = (items, shown.as_object_mut()) {
-            shown.insert("items".to_owned(), json!(items.len()));
-            shown.insert("cap_total_usd".to_owned(), json!(cap_total));
-        }
-        self.session.printer.print_item(&shown, |_| {
-            let mut table = Table::key_value();
-            table.field("request", Some(format!("{} {}", operation.method().as_str(), path)));
-            table.field("body", Some(Value::Object(self.request.body.clone())));
-            let price_text = match &price {
-                Price::Unknown | Price::Uncapped => "unknown".to_owned(),
-                price => price.describe(),
-            };
-            table.field("price", Some(price_text));
-            if let Some(items) = items {
-                table.field("items", Some(items.len()));
-                let total = cap_total.map(money);
-                table.field("cap total", Some(total.unwrap_or("unknown".to_owned())));
-            }
-            table.field("sent", Some("no (dry run)"));
-            table
-        })
+        let base_url = self.access.base_url.trim_end_matches('/');
+        print_dry_run(self.session, self.request, base_url, &price, R::items(self.request))
     }
 
     /// Fetches the price only if a limit or a question needs it.
@@ -212,28 +175,6 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
     }
 
-    /// Names the model that may be meant, if the service rejects the one of the request.
-    async fn with_nearest_model(&self, failure: Failure) -> Failure {
-        let operation = self.request.operation;
-        let is_media = matches!(operation, Operation::ImageGenerate | Operation::VideoGenerate);
-        let Some(model) = self.request.body.get("model").and_then(Value::as_str) else {
-            return failure;
-        };
-        if !is_media || !failure.is_about_field("model") {
-            return failure;
-        }
-        let Ok(access) = self.session.access::<Open>() else { return failure };
-        let models = access.client.models();
-        let listed = match operation {
-            Operation::ImageGenerate => models.list_images().await,
-            _ => models.list_videos().await,
-        };
-        let Ok(listed) = listed else { return failure };
-        let ids: Vec<String> = listed.items.into_iter().map(|it| it.id).collect();
-        let near = nearest(model, ids.iter().map(String::as_str)).filter(|it| *it != model);
-        failure.with_some(near, |it, near| it.and(&format!("did you mean {near}?")))
-    }
-
     fn paid(&self) -> PaidRequest<'_> {
         let spending = &self.options.spending;
         PaidRequest {
@@ -246,17 +187,9 @@ impl<R: ResourceKind> Submission<'_, R> {
 
     /// Returns the payment of the request, through the journal unless `--no-journal` is given.
     async fn payment(&self) -> Result<Payment<'_>> {
-        let spending = &self.options.spending;
         let list = R::list_command(self.session, self.request);
-        let hints = vec![
-            Suggestion::from(format!("look for a {} created at that time: ", R::NOUN))
-                .command(list),
-            "if there is none, run the command with --new to submit a new one".into(),
-        ];
-        let journal = self.session.submissions(spending.journal).await?;
-        let payment = Payment::new(self.paid(), journal, spending.journal.new, hints).await?;
-        payment.warn_of_other_url(self.session).await?;
-        Ok(payment)
+        let hint = Suggestion::from(format!("look for a {} created at that time: ", R::NOUN));
+        new_payment(self.session, self.paid(), self.options, hint.command(list)).await
     }
 
     /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
@@ -355,6 +288,93 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
         failure.with_resume(R::wait_command(resource, self.session, download))
     }
+}
+
+fn print_dry_run(
+    session: &Session,
+    request: &SubmitRequest,
+    base_url: &str,
+    price: &Price,
+    items: Option<&[Value]>,
+) -> Result {
+    let operation = request.operation;
+    let path =
+        operation.expand(&request.segments).map_err(|error| Failure::usage(error.to_string()))?;
+    let mut shown = json!({
+        "dry_run": true,
+        "request": {
+            "method": operation.method().as_str(),
+            "url": format!("{base_url}{path}"),
+            "body": request.body,
+        },
+        "estimate": price.estimate(),
+    });
+    if let (Price::SpendCap(cap), Some(shown)) = (price, shown.as_object_mut()) {
+        shown.insert("cap_usd".to_owned(), json!(cap.max_usd));
+    }
+    let cap_total = price.cap_total();
+    if let (Some(items), Some(shown)) = (items, shown.as_object_mut()) {
+        shown.insert("items".to_owned(), json!(items.len()));
+        shown.insert("cap_total_usd".to_owned(), json!(cap_total));
+    }
+    session.printer.print_item(&shown, |_| {
+        let mut table = Table::key_value();
+        table.field("request", Some(format!("{} {}", operation.method().as_str(), path)));
+        table.field("body", Some(Value::Object(request.body.clone())));
+        let price_text = match price {
+            Price::Unknown | Price::Uncapped => "unknown".to_owned(),
+            price => price.describe(),
+        };
+        table.field("price", Some(price_text));
+        if let Some(items) = items {
+            table.field("items", Some(items.len()));
+            let total = cap_total.map(money);
+            table.field("cap total", Some(total.unwrap_or("unknown".to_owned())));
+        }
+        table.field("sent", Some("no (dry run)"));
+        table
+    })
+}
+
+/// Names the model that may be meant, if the service rejects the one of the request.
+async fn with_nearest_model(
+    session: &Session,
+    request: &SubmitRequest,
+    failure: Failure,
+) -> Failure {
+    let operation = request.operation;
+    let is_media = matches!(operation, Operation::ImageGenerate | Operation::VideoGenerate);
+    let Some(model) = request.body.get("model").and_then(Value::as_str) else {
+        return failure;
+    };
+    if !is_media || !failure.is_about_field("model") {
+        return failure;
+    }
+    let Ok(access) = session.access::<Open>() else { return failure };
+    let models = access.client.models();
+    let listed = match operation {
+        Operation::ImageGenerate => models.list_images().await,
+        _ => models.list_videos().await,
+    };
+    let Ok(listed) = listed else { return failure };
+    let ids: Vec<String> = listed.items.into_iter().map(|it| it.id).collect();
+    let near = nearest(model, ids.iter().map(String::as_str)).filter(|it| *it != model);
+    failure.with_some(near, |it, near| it.and(&format!("did you mean {near}?")))
+}
+
+async fn new_payment<'a>(
+    session: &Session,
+    paid: PaidRequest<'a>,
+    options: &SubmitOptions,
+    hint: Suggestion,
+) -> Result<Payment<'a>> {
+    let hints =
+        vec![hint, "if there is none, run the command with --new to submit a new one".into()];
+    let options = options.spending.journal;
+    let journal = session.submissions(options).await?;
+    let payment = Payment::new(paid, journal, options.new, hints).await?;
+    payment.warn_of_other_url(session).await?;
+    Ok(payment)
 }
 
 /// Adds what to do if a resource that was submitted is not found.

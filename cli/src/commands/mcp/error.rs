@@ -7,6 +7,7 @@ use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Error, ErrorKind};
 
 use crate::error::{ClientCode, Exit, Failure, add_funds};
+use crate::output::json::to_value;
 
 /// Converts an error of a request without side effects, which is never ambiguous.
 pub(super) fn read_failure(error: McpError) -> Failure {
@@ -28,7 +29,7 @@ pub(super) fn call_failure(error: McpError) -> Failure {
             let code = error.code();
             let mut failure = Failure::new(exit_of(code), error.to_string());
             if let Some(body) = &error.body {
-                let details = serde_json::to_value(&body.details).ok();
+                let details = to_value(&body.details).ok();
                 failure = failure.with_response(
                     Some(body.code.as_str().to_owned()),
                     None,

@@ -5,7 +5,7 @@ pub(crate) mod report;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_sdk::contract::{QueueStatus, RunStatus};
 use svc_sdk::developer::Client;
 use svc_sdk::download::DownloadProgress;
@@ -19,6 +19,7 @@ use crate::error::{Failure, Result, SuggestedCommand};
 use crate::follow::queue::report::{FinishedItem, FinishedQueue};
 use crate::follow::run::{RunKind, terminal_receipt};
 use crate::follow::{OnProgress, ResourceKind, Stopped};
+use crate::output::json::to_value;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
@@ -207,6 +208,6 @@ impl ResourceKind for QueueResource {
             Some(receipt) => receipt.clone(),
             None => handle.get().await?,
         };
-        Ok((json!(queue), report::queue(&queue)))
+        Ok((to_value(&queue).unwrap_or_default(), report::queue(&queue)))
     }
 }

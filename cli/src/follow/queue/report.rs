@@ -12,6 +12,7 @@ use crate::download::StoredFile;
 use crate::error::{ClientCode, Exit, Failure, Result, Suggestion};
 use crate::follow::run::report::download_command;
 use crate::output::Table;
+use crate::output::json::to_value;
 use crate::output::layout::{cut, number, status, whole};
 use crate::output::values::{artifact_label, error_text, money};
 use crate::resource::ResourceId;
@@ -71,7 +72,7 @@ impl Serialize for FinishedItem {
             error: Option<Value>,
         }
         let mut run = match &self.receipt {
-            Some(receipt) => serde_json::to_value(receipt).map_err(S::Error::custom)?,
+            Some(receipt) => to_value(receipt).map_err(S::Error::custom)?,
             None => json!({"run_id": self.item.run_id, "status": self.item.status}),
         };
         let failure = self.failure.as_ref();

@@ -2,7 +2,7 @@
 
 pub(crate) mod report;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
 use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Handle, RunHandle, RunResource};
@@ -13,6 +13,7 @@ use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Failure, Result, SuggestedCommand};
 use crate::follow::{OnProgress, ResourceKind, Stopped, WaitTogether};
+use crate::output::json::to_value;
 use crate::output::object::Shown;
 use crate::output::values::money;
 use crate::output::{ObjectKind, ProgressLine, Table};
@@ -171,7 +172,7 @@ impl<K: RunKind> ResourceKind for K {
             None => handle.get().await?,
         };
         let run = FinishedRun::of(handle, receipt);
-        Ok((json!(run), report::finished(&run)))
+        Ok((to_value(&run).unwrap_or_default(), report::finished(&run)))
     }
 }
 

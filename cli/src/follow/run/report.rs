@@ -9,6 +9,7 @@ use crate::args::SurfaceChoice;
 use crate::error::{ClientCode, Exit, Failure, SuggestedCommand, Suggestion};
 use crate::follow::ResultWithFiles;
 use crate::output::Table;
+use crate::output::json::to_value;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
     add_artifacts, date_and_time, error_label, error_text, money, time_ago,
@@ -143,7 +144,7 @@ fn run_failure(
             receipt.request_id.as_ref().map(|id| id.as_str().to_owned()),
             details
                 .filter(|details| !details.is_empty())
-                .and_then(|details| serde_json::to_value(details).ok()),
+                .and_then(|details| to_value(details).ok()),
         );
     let failure = match &receipt.status {
         RunStatus::Other(_) => failure.with_client_code(ClientCode::UNKNOWN_STATUS),

@@ -15,6 +15,7 @@ use crate::args::{
 };
 use crate::error::{Failure, Result, Suggestion};
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
+use crate::output::json::to_value;
 use crate::text::{check_integers, json_error};
 
 /// Fields that the service derives from the API key. A body must not contain them.
@@ -76,8 +77,11 @@ impl RequestBody {
         params.iter().try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
     }
 
-    pub(crate) fn flags(mut self, flags: &impl Serialize) -> Result<Self> {
-        let fields = serde_json::to_value(flags);
+    pub(crate) fn flags(self, flags: &impl Serialize) -> Result<Self> {
+        self.set_flags(to_value(flags))
+    }
+
+    fn set_flags(mut self, fields: serde_json::Result<Value>) -> Result<Self> {
         let fields = fields.map_err(|error| Failure::usage(error.to_string()))?;
         for (name, value) in fields.as_object().into_iter().flatten() {
             if !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty()) {
