@@ -224,6 +224,10 @@ impl BodyExcerpt {
 }
 
 fn text(body: &Bytes) -> Option<Arc<str>> {
+    if body.is_empty() {
+        // The default needs no memory.
+        return Some(Arc::default());
+    }
     let stored = body.get(..MAX_BODY_BYTES).unwrap_or(body);
     let valid = match std::str::from_utf8(stored) {
         Ok(text) => text,

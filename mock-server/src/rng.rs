@@ -39,24 +39,33 @@ impl Rng {
 
     /// Returns a new opaque identifier with the prefix.
     pub(crate) fn id(&mut self, prefix: &str) -> String {
-        format!("{prefix}_{}", self.token(20))
+        const LENGTH: usize = 20;
+        let mut id = String::with_capacity(prefix.len() + 1 + LENGTH);
+        id.extend([prefix, "_"]);
+        self.push_token(&mut id, LENGTH);
+        id
     }
 
     pub(crate) fn token(&mut self, length: usize) -> String {
-        const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let mut token = String::with_capacity(length);
-        // Each number provides 13 characters of 5 bits, which use all of its 64 bits.
-        let (mut number, mut left) = (self.next(), 13);
-        for _ in 0..length {
-            if left == 0 {
-                (number, left) = (self.next(), 13);
-            }
-            let letter = LETTERS.get((number & 31) as usize).copied().unwrap_or(b'0');
-            token.push(char::from(letter));
-            number >>= 5;
-            left -= 1;
-        }
+        self.push_token(&mut token, length);
         token
+    }
+
+    fn push_token(&mut self, text: &mut String, length: usize) {
+        const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+        let mut left = length;
+        while left > 0 {
+            // Each number provides 13 characters of 5 bits, which use all of its 64 bits.
+            let number = self.next();
+            let letters: [u8; 13] = std::array::from_fn(|at| {
+                let index = (number >> (5 * at)) & 31;
+                LETTERS.get(index as usize).copied().unwrap_or(b'0')
+            });
+            let used = letters.get(..left).unwrap_or(&letters);
+            text.push_str(str::from_utf8(used).unwrap_or_default());
+            left -= used.len();
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::engine::{KeyKind, Time};
 pub(super) fn me(request: &mut Request<'_>) -> ApiResult {
     let id = request.workspace();
     let workspaces = &request.state.workspaces;
-    let Some((key, workspace)) = request.caller.as_ref().zip(workspaces.get(id)) else {
+    let Some((key, workspace)) = request.caller.zip(workspaces.get(id)) else {
         return Ok(ApiResponse::data(200, Value::Null));
     };
     let me = json!({

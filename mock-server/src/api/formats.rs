@@ -122,7 +122,7 @@ pub(super) fn find_callable(request: &Request<'_>) -> Result<&'static Format, Ap
 }
 
 fn find_named(request: &Request<'_>) -> Option<&'static Format> {
-    match request.segments.as_slice() {
+    match request.segments {
         [id] => Format::by_id(id),
         [handle, slug] => Format::by_slug(handle, slug),
         _ => None,

@@ -19,6 +19,7 @@ use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::credential::Credential;
 use crate::engine::fault_rules::FaultScope;
+use crate::engine::keys::ApiKey;
 use crate::engine::request_log::LoggedHeaders;
 use crate::engine::{
     Fault, FaultKind, Host, HostRequest, Hosts, PendingReply, Reply, State, request_log,
@@ -48,7 +49,8 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
     let (fault_id, fault) = applied.unzip();
     let mut reply = match call.host {
         Host::Open | Host::Developer => {
-            handle_api_request(state, hosts, call, credential, &route, &request_id, fault.as_ref())
+            let caller = (credential, key.as_ref());
+            handle_api_request(state, hosts, call, caller, &route, &request_id, fault.as_ref())
         }
         Host::Media | Host::Control if has_several_hosts(call) => {
             let error = several_hosts_error();
@@ -106,12 +108,12 @@ fn handle_api_request(
     state: &mut State,
     hosts: &Hosts,
     call: &HostRequest,
-    credential: Credential<'_>,
+    caller: (Credential<'_>, Option<&ApiKey>),
     route: &Route,
     request_id: &str,
     fault: Option<&Fault>,
 ) -> Reply {
-    let mut caller_check = request_checks::check_caller(state, hosts, call, credential, route);
+    let mut caller_check = request_checks::check_caller(state, hosts, call, caller, route);
     if caller_check.error.is_none() && has_several_hosts(call) {
         caller_check.error = Some(several_hosts_error());
     }
@@ -122,7 +124,7 @@ fn handle_api_request(
         return Reply::immediate(response);
     }
     if let (None, Some(caller), Route::Operation(Operation::Mcp, _)) =
-        (&caller_check.error, &caller_check.caller, route)
+        (&caller_check.error, caller_check.caller, route)
     {
         let mut request = mcp::McpRequest { state, hosts, call, caller, request_id };
         return Reply::immediate(mcp::respond(&mut request, headers));
@@ -130,23 +132,21 @@ fn handle_api_request(
     let outcome = match (caller_check.error, route) {
         (Some(error), _) => Err(error),
         (None, Route::Operation(operation, segments)) => {
-            request_checks::check_request(call, *operation, caller_check.caller.as_ref()).and_then(
-                |body| {
-                    dispatch(&mut Request {
-                        state,
-                        hosts,
-                        host: call.host,
-                        operation: *operation,
-                        segments: segments.clone(),
-                        query: call.request.uri().query().unwrap_or_default(),
-                        headers: call.request.headers(),
-                        body,
-                        caller: caller_check.caller.clone(),
-                        request_id,
-                        max_spend: None,
-                    })
-                },
-            )
+            request_checks::check_request(call, *operation, caller_check.caller).and_then(|body| {
+                dispatch(&mut Request {
+                    state,
+                    hosts,
+                    host: call.host,
+                    operation: *operation,
+                    segments,
+                    query: call.request.uri().query().unwrap_or_default(),
+                    headers: call.request.headers(),
+                    body,
+                    caller: caller_check.caller,
+                    request_id,
+                    max_spend: None,
+                })
+            })
         }
         (None, Route::OtherMethod { allow, .. }) => {
             let message = format!("method not allowed: this path supports {allow}");

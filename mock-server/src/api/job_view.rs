@@ -169,7 +169,7 @@ impl<'j> JobReceipt<'j> {
         let base = hosts.base(job.surface);
         let url = |operation: Operation| {
             // Expanding the path cannot fail: IDs that the mock generates are valid path segments.
-            format!("{base}{}", operation.expand(&[&job.id]).unwrap_or_default())
+            [base, &operation.expand(&[&job.id]).unwrap_or_default()].concat()
         };
         Self {
             cancel_url: url(Operation::JobsCancel),

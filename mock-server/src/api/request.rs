@@ -27,12 +27,12 @@ pub(super) struct Request<'a> {
     pub(super) host: Host,
     pub(super) operation: Operation,
     /// The values of the parameters in the path.
-    pub(super) segments: Vec<String>,
+    pub(super) segments: &'a [String],
     pub(super) query: &'a str,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: Option<Value>,
     /// The key of the caller. `None` on public routes only.
-    pub(super) caller: Option<ApiKey>,
+    pub(super) caller: Option<&'a ApiKey>,
     pub(super) request_id: &'a str,
     /// The maximum cost of a create. Only MCP tools have such a limit.
     pub(super) max_spend: Option<Usd>,
@@ -47,12 +47,12 @@ impl Request<'_> {
     }
 
     pub(super) fn workspace(&self) -> &str {
-        self.caller.as_ref().map_or("", |key| &*key.workspace)
+        self.caller.map_or("", |key| &*key.workspace)
     }
 
     /// Returns what submitted the request; `None` on public routes.
     pub(super) fn source(&self) -> Option<Source> {
-        let key = self.caller.as_ref()?.id.clone();
+        let key = self.caller?.id.clone();
         Some(Source { key, operation: OperationName(self.operation) })
     }
 
@@ -124,7 +124,7 @@ impl Request<'_> {
     /// Creates something, or responds with the receipt of an earlier request with the same idempotency
     /// key, path and body.
     pub(super) fn create_once(&mut self, create: impl FnOnce(&mut Self) -> Created) -> ApiResult {
-        let digest = |request: &Self| match request.segments.as_slice() {
+        let digest = |request: &Self| match request.segments {
             [] => request.body_digest(),
             segments => strict_json::digest(&json!([segments, request.body])),
         };

@@ -18,28 +18,27 @@ use crate::engine::{Host, HostRequest, Hosts, KeyKind, State};
 
 /// The result of checking the credential and the rate limit.
 #[derive(Clone, Debug)]
-pub(super) struct CallerCheck {
+pub(super) struct CallerCheck<'k> {
     /// The key, if it is valid for this host.
-    pub(super) caller: Option<ApiKey>,
+    pub(super) caller: Option<&'k ApiKey>,
     /// The `ratelimit-*` headers.
     pub(super) headers: HeaderMap,
     pub(super) error: Option<ApiError>,
 }
 
-/// Checks the credential and counts the request in its rate limit bucket.
-pub(super) fn check_caller(
+/// Checks the credential, which may be that of a known key, and counts the request in its rate limit
+/// bucket.
+pub(super) fn check_caller<'k>(
     state: &mut State,
     hosts: &Hosts,
     call: &HostRequest,
-    presented: Credential<'_>,
+    (presented, key): (Credential<'_>, Option<&'k ApiKey>),
     route: &Route,
-) -> CallerCheck {
-    let key = match presented {
-        Credential::Key(secret) => state.keys.valid(secret).cloned(),
-        _ => None,
-    };
-    let caller = key.filter(|key| key.kind.is_for(call.host) || is_top_up_route(route));
-    let unauthorized = match (presented, &caller) {
+) -> CallerCheck<'k> {
+    let caller = key
+        .filter(|key| !key.revoked)
+        .filter(|key| key.kind.is_for(call.host) || is_top_up_route(route));
+    let unauthorized = match (presented, caller) {
         (Credential::Several, _) => {
             Some("send only one credential: either `Authorization: Bearer` or `x-api-key`")
         }
@@ -54,7 +53,7 @@ pub(super) fn check_caller(
         }
     };
     let bucket = route.rate_limit_bucket(call.request.method());
-    let status = match &caller {
+    let status = match caller {
         Some(key) => acquire_for_key(state, key, bucket),
         None => {
             let limit_key = RateLimitKey::Address(call.peer);
@@ -62,7 +61,7 @@ pub(super) fn check_caller(
             state.limits.acquire(limit_key, bucket, limit, state.now)
         }
     };
-    if let (Credential::Key(secret), Some(_)) = (presented, &caller) {
+    if let (Credential::Key(secret), Some(_)) = (presented, caller) {
         state.keys.used(secret, state.now);
     }
     let error = if status.allowed {

@@ -89,6 +89,11 @@ impl Reply {
             pending: None,
         }
     }
+
+    /// Returns whether the response can be sent at once.
+    pub(crate) fn is_final(&self) -> bool {
+        self.pending.is_none() && self.delay.is_zero()
+    }
 }
 
 /// How a response is transmitted.

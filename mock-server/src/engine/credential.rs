@@ -1,6 +1,8 @@
 //! The credential of a request, before it is checked.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Credential<'h> {
@@ -21,7 +23,7 @@ impl<'h> Credential<'h> {
             let (scheme, key) = text.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(key)
         });
-        let plain = headers.get_all("x-api-key").into_iter().map(|value| value.to_str().ok());
+        let plain = headers.get_all(X_API_KEY).into_iter().map(|value| value.to_str().ok());
         let mut presented = bearer.chain(plain);
         match (presented.next(), presented.next()) {
             (None, _) => Self::None,

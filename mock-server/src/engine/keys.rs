@@ -147,11 +147,6 @@ impl Keys {
         Self(keys.into_iter().collect())
     }
 
-    /// Returns the key with the given secret, unless it is unknown or revoked.
-    pub(crate) fn valid(&self, secret: &str) -> Option<&ApiKey> {
-        self.0.get(secret).filter(|key| !key.revoked)
-    }
-
     /// Returns the key with the given secret, also if it is revoked.
     pub(crate) fn get(&self, secret: &str) -> Option<&ApiKey> {
         self.0.get(secret)

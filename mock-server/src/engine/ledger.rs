@@ -91,7 +91,7 @@ pub(crate) struct InsufficientBalance {
 ///
 /// It contains a space, which no workspace id does.
 pub(crate) fn organization_account(workspace: &str) -> String {
-    format!("{workspace}{ORGANIZATION_SUFFIX}")
+    [workspace, ORGANIZATION_SUFFIX].concat()
 }
 
 /// Returns the workspace of an account, and whether it is the wallet of its organization.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -142,18 +142,18 @@ pub(crate) struct LoggedHeaders(Box<str>);
 impl LoggedHeaders {
     /// Redacts credentials, truncates long values, and joins the values of repeated headers.
     pub(crate) fn new(headers: &HeaderMap) -> Self {
-        // A line is a little longer than its name and value.
-        let lengths = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 16);
+        // A line has three characters more than its name and value.
+        let lengths = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 3);
         let mut text = String::with_capacity(lengths.sum());
         let mut stored = 0;
         let mut values = headers.iter().peekable();
         while let Some((name, value)) = values.next().filter(|_| stored < MAX_HEADERS) {
             stored += 1;
-            let mut value = String::from_utf8_lossy(value.as_bytes());
+            let mut value = value_text(value);
             // The values of a header follow one another.
             while let Some((_, next)) = values.next_if(|(next, _)| *next == name) {
                 let joined = value.to_mut();
-                joined.extend([", ", &String::from_utf8_lossy(next.as_bytes())]);
+                joined.extend([", ", &value_text(next)]);
             }
             let is_secret = *name == AUTHORIZATION || *name == COOKIE || name == "x-api-key";
             let shown = if is_secret { REDACTED } else { truncated(&value) };
@@ -190,6 +190,11 @@ impl Serialize for LoggedHeaders {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }
+}
+
+fn value_text(value: &HeaderValue) -> Cow<'_, str> {
+    // Nearly all values are ASCII, which takes less time to check.
+    value.to_str().map_or_else(|_| String::from_utf8_lossy(value.as_bytes()), Cow::Borrowed)
 }
 
 fn push_line(text: &mut String, name: &str, value: &str) {

@@ -110,8 +110,7 @@ impl Service {
             let addresses = call.request.extensions().get::<Addresses>();
             let reply = state.with_addresses(addresses, |it| it.simulator.handle(now, call));
             let mut exchange = state.start_exchange(call, started);
-            if reply.pending.is_none()
-                && reply.delay.is_zero()
+            if reply.is_final()
                 && let Some(exchange) = exchange.take()
             {
                 let now = state.clock.real_time();

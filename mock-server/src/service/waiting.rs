@@ -24,13 +24,16 @@ impl Service {
             if let Some(refusal) = self.refuse_foreign(&call.request) {
                 return Reply::immediate(refusal);
             }
-            let response = self.call_control(call.request).await;
+            let response = Box::pin(self.call_control(call.request)).await;
             return Reply::immediate(response.map(ControlBody::into_bytes));
         }
         let (reply, exchange) = self.handle(&call);
+        if reply.is_final() {
+            return reply;
+        }
         let addresses = call.request.extensions().get::<Addresses>().cloned();
         drop(call);
-        let reply = self.complete(reply, addresses.as_ref()).await;
+        let reply = Box::pin(self.complete(reply, addresses.as_ref())).await;
         self.finish_exchange(exchange, &reply);
         reply
     }

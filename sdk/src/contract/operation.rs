@@ -31,25 +31,15 @@ impl Operation {
     /// ```
     #[must_use]
     pub fn route(host: Surface, method: &str, path: &str) -> Option<(Self, Vec<String>)> {
-        Self::of_resource(path)
-            .filter(|op| op.surface().includes(host) && op.method().as_str() == method)
-            .filter_map(|op| Some((op.literals_in(path)?, op)))
+        let given: Vec<&str> = path.split('/').collect();
+        Template::of_resource(&given)
+            .filter(|it| it.segments.len() == given.len())
+            .filter(|Template { operation: op, .. }| {
+                op.surface().includes(host) && op.method().as_str() == method
+            })
+            .filter_map(|template| Some((template.literals_in(&given)?, template)))
             .max_by_key(|(literals, _)| *literals)
-            .map(|(_, op)| (op, op.values_in(path)))
-    }
-
-    /// Returns the operations whose paths have the same resource, which is never a placeholder.
-    fn of_resource(path: &str) -> impl Iterator<Item = Self> {
-        static BY_RESOURCE: LazyLock<BTreeMap<&str, Vec<Operation>>> = LazyLock::new(|| {
-            let mut by_resource = BTreeMap::<_, Vec<_>>::new();
-            for operation in Operation::ALL {
-                let resource = resource(operation.path());
-                by_resource.entry(resource).or_default().push(*operation);
-            }
-            by_resource
-        });
-        let operations = BY_RESOURCE.get(resource(path)).into_iter();
-        operations.flatten().copied()
+            .map(|(_, template)| (template.operation, template.values_in(&given)))
     }
 
     /// Returns what the service does with a request that has the idempotency key of an earlier one.
@@ -115,26 +105,47 @@ impl Operation {
         let expected = self.placeholders().count();
         PathError::SegmentCount { expected, actual }
     }
+}
 
-    /// Returns how many segments of a path are literals of the operation's path; `None` if the paths
-    /// do not match.
-    fn literals_in(self, path: &str) -> Option<usize> {
+/// The path of an operation, in segments.
+struct Template {
+    operation: Operation,
+    segments: Vec<&'static str>,
+}
+
+impl Template {
+    /// Returns the operations whose paths have the same resource, which is never a placeholder.
+    fn of_resource(path: &[&str]) -> impl Iterator<Item = &'static Self> {
+        static BY_RESOURCE: LazyLock<BTreeMap<&str, Vec<Template>>> = LazyLock::new(|| {
+            let mut by_resource = BTreeMap::<_, Vec<_>>::new();
+            for operation in Operation::ALL.iter().copied() {
+                let segments: Vec<_> = operation.path().split('/').collect();
+                let of_resource = by_resource.entry(resource(&segments)).or_default();
+                of_resource.push(Template { operation, segments });
+            }
+            by_resource
+        });
+        BY_RESOURCE.get(resource(path)).into_iter().flatten()
+    }
+
+    /// Returns how many segments of a path of the same length are literals of the operation's path;
+    /// `None` if the paths do not match.
+    fn literals_in(&self, path: &[&str]) -> Option<usize> {
         let mut literals = 0;
-        let mut given = path.split('/');
-        for part in self.path().split('/') {
-            match given.next()? {
-                "" if placeholder(part).is_some() => return None,
-                _ if placeholder(part).is_some() => {}
-                value if value == part => literals += 1,
-                _ => return None,
+        for (part, given) in self.segments.iter().zip(path) {
+            match placeholder(part) {
+                Some(_) if given.is_empty() => return None,
+                Some(_) => {}
+                None if given == part => literals += 1,
+                None => return None,
             }
         }
-        given.next().is_none().then_some(literals)
+        Some(literals)
     }
 
     /// Returns the values of the placeholders in a path that matches.
-    fn values_in(self, path: &str) -> Vec<String> {
-        let segments = self.path().split('/').zip(path.split('/'));
+    fn values_in(&self, path: &[&str]) -> Vec<String> {
+        let segments = self.segments.iter().zip(path);
         let values = segments.filter(|(part, _)| placeholder(part).is_some());
         let decoded = values.map(|(_, value)| {
             let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
@@ -154,9 +165,9 @@ impl std::fmt::Display for Operation {
 const SEGMENT: &percent_encoding::AsciiSet =
     &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Returns the part of a path after the version, such as `jobs` of `/v1/jobs/job_1`.
-fn resource(path: &str) -> &str {
-    path.split('/').nth(2).unwrap_or_default()
+/// Returns the segment of a path after the version, such as `jobs` of `/v1/jobs/job_1`.
+fn resource<'p>(path: &[&'p str]) -> &'p str {
+    path.get(2).copied().unwrap_or_default()
 }
 
 fn placeholder(part: &'static str) -> Option<&'static str> {

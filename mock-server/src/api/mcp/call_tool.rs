@@ -50,11 +50,11 @@ pub(super) fn call_tool(
         hosts: request.hosts,
         host: request.call.host,
         operation,
-        segments,
+        segments: &segments,
         query: "",
         headers: &headers,
         body,
-        caller: Some(request.caller.clone()),
+        caller: Some(request.caller),
         request_id: request.request_id,
         max_spend,
     })?;

@@ -142,6 +142,8 @@ impl RequestHandler {
         }
     }
 
+    /// Answers a request. What few requests need is in boxes, because each request moves the future of
+    /// all.
     async fn answer(
         &self,
         peer: IpAddr,
@@ -156,12 +158,13 @@ impl RequestHandler {
         #[cfg(feature = "dashboard")]
         if self.host == Host::Control && Dashboard::is_for(&request) {
             let request = request.map(|_| ());
-            return Ok(self.dashboard.respond(request).await.map(Either::Right));
+            return Ok(Box::pin(self.dashboard.respond(request)).await.map(Either::Right));
         }
         let (parts, body) = request.into_parts();
         if self.host == Host::Control && control::is_import(&parts.method, parts.uri.path()) {
-            let response = self.import(parts.uri.query().unwrap_or_default(), body).await?;
-            return Ok(control_response(response).await.map(Either::Left));
+            let query = parts.uri.query().unwrap_or_default();
+            let response = Box::pin(self.import(query, body)).await?;
+            return Ok(Box::pin(control_response(response)).await.map(Either::Left));
         }
         let body = match self.read(body).await {
             Ok(body) => body,
@@ -176,8 +179,8 @@ impl RequestHandler {
         let call =
             HostRequest { host: self.host, peer, request: http::Request::from_parts(parts, body) };
         if self.host == Host::Control {
-            let response = self.service.call_control(call.request).await;
-            return Ok(control_response(response).await.map(Either::Left));
+            let response = Box::pin(self.service.call_control(call.request)).await;
+            return Ok(Box::pin(control_response(response)).await.map(Either::Left));
         }
         if let Some(file) = self.service.file_to_render(&call) {
             // If rendering fails, so does the request.
