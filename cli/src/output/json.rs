@@ -2,11 +2,8 @@
 //!
 //! For each type that is printed, only its serialization to text is compiled: all else works on the text.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde::ser::Error as _;
-use serde_json::value::RawValue;
 use serde_json::{Error, Result, Serializer, Value};
 
 /// Returns the JSON of a value in one line.
@@ -27,28 +24,7 @@ pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
 }
 
 pub(super) fn parse(json: Result<String>) -> Result<Value> {
-    parse_text(&json?)
-}
-
-/// Numbers stay as they are. The parser of `serde_json` would read some with a fraction as others next to them.
-fn parse_text(json: &str) -> Result<Value> {
-    match json.as_bytes().first() {
-        Some(b'{') => {
-            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json)?;
-            let fields = fields.into_iter().map(|(name, it)| Ok((name, parse_text(it.get())?)));
-            Ok(Value::Object(fields.collect::<Result<_>>()?))
-        }
-        Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(json)?;
-            Ok(Value::Array(
-                items.into_iter().map(|it| parse_text(it.get())).collect::<Result<_>>()?,
-            ))
-        }
-        Some(b'-' | b'0'..=b'9') if json.contains(['.', 'e']) => {
-            json.parse::<f64>().map(Value::from).map_err(Error::custom)
-        }
-        _ => serde_json::from_str(json),
-    }
+    serde_json::from_str(&json?)
 }
 
 /// Indents JSON in one line as `serde_json::to_string_pretty` does.
