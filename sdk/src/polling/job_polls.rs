@@ -1,9 +1,9 @@
 //! Polls of many jobs by few requests.
 //!
 //! A job is polled alone while the key's rate limit lets each poll be sent soon. If polls would have to
-//! queue, they wait for a page of the list of jobs instead, which answers for all jobs on it. A job that
-//! is not on the pages, or whose status there is not known, is polled alone. Waits for the same job share
-//! a poll.
+//! queue, or many are under way, they wait for a page of the list of jobs instead, which answers for all
+//! jobs on it. A job that is not on the pages, or whose status there is not known, is polled alone. Waits
+//! for the same job share a poll.
 //!
 //! Each poll of a job is a task, and so is the reading of the pages. It ends with the last wait that it
 //! answers, and does not depend on which of them are polled.
@@ -21,7 +21,6 @@ use tokio::sync::oneshot;
 use super::Polled;
 use super::failures::PollFailures;
 use crate::call::clock::{self, Instant};
-use crate::call::rate_limit::RateLimiter;
 use crate::call::task::{self, Task};
 use crate::call::{Call, Core};
 use crate::contract::limits::PAGE_LIMIT_RANGE;
@@ -35,8 +34,9 @@ use crate::types::{Job, JobId, JobResult, JobStatusPayload, Page};
 
 /// How long a poll of one job may queue for the rate limit.
 const MAX_QUEUE_TIME: Duration = Duration::from_millis(500);
-/// The polls under way at the same time until a response has reported the rate limit.
-const MAX_POLLS_BEFORE_REPORT: usize = 128;
+/// The polls of single jobs under way at the same time. More of them keep more memory than those that wait
+/// for a page.
+const MAX_POLLS_AT_ONCE: usize = 128;
 /// How long polls are gathered before the pages are read.
 const GATHER_TIME: Duration = Duration::from_millis(250);
 /// How long lists are preferred after one that answered for many.
@@ -119,7 +119,7 @@ impl JobPolls {
         if let Some(poll) = state.poll_under_way(handle.id()) {
             return Ok(PollSource::Alone(poll));
         }
-        let slot = match state.prefers_list(now, limiter) {
+        let slot = match state.prefers_list(now) {
             true => None,
             false => limiter.bucket(RateLimitBucket::Read).reserve_poll_within(now, MAX_QUEUE_TIME),
         };
@@ -267,11 +267,10 @@ impl JobPollsState {
     }
 
     /// Returns whether a poll waits for a page even if the rate limit allows one of its own.
-    fn prefers_list(&self, now: Instant, limiter: &RateLimiter) -> bool {
+    fn prefers_list(&self, now: Instant) -> bool {
         self.list_until.is_some_and(|until| now < until)
             || !self.listed.is_empty()
-            || self.alone.len() >= MAX_POLLS_BEFORE_REPORT
-                && !limiter.bucket(RateLimitBucket::Read).has_window()
+            || self.alone.len() >= MAX_POLLS_AT_ONCE
     }
 }
 

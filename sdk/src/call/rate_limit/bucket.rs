@@ -146,11 +146,6 @@ impl Bucket {
         }
     }
 
-    /// Returns whether a response has reported a window.
-    pub(crate) fn has_window(&self) -> bool {
-        self.window.is_some()
-    }
-
     /// Brings the window forward by time that the clock did not count.
     pub(crate) fn shift_back(&mut self, span: Duration) {
         self.window = self.window.and_then(|window| window.shift_back(span));
