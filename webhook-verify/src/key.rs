@@ -46,7 +46,6 @@ impl Key {
     /// white space and zero bytes. Such a value usually comes from an unset variable, an
     /// empty file or an unfilled buffer. (HMAC treats a key of zero bytes like the empty
     /// key.)
-    #[inline]
     pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, KeyError> {
         let secret = secret.as_ref();
         let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
@@ -55,8 +54,7 @@ impl Key {
         }
         // HMAC accepts keys of any length, so this never fails.
         let mac = HmacCore::new_from_slice(secret).map_err(|_| KeyError::EmptySecret)?;
-        let mut hash = [0; 8];
-        hash.iter_mut().zip(Sha256::digest(secret)).for_each(|(byte, hashed)| *byte = hashed);
+        let hash = Sha256::digest(secret).first_chunk().copied().unwrap_or_default();
         Ok(Self { mac, hash })
     }
 

@@ -314,7 +314,8 @@ impl<S: EstimateSource> Follow for JobResource<S> {
             }
             None => (None, None),
         };
-        let artifacts = result.artifacts().iter().filter_map(|it| to_value(it).ok()).collect();
+        let artifacts =
+            result.artifacts().iter().map(|it| to_value(it).unwrap_or_default()).collect();
         Ok(ItemResult { status: Status::Completed, price_usd: None, files, error, artifacts })
     }
 }
@@ -346,7 +347,11 @@ impl Follow for AgentRun {
         Ok(ItemResult {
             status,
             price_usd: receipt.billable_amount(),
-            artifacts: receipt.artifacts.iter().filter_map(|it| to_value(it).ok()).collect(),
+            artifacts: receipt
+                .artifacts
+                .iter()
+                .map(|it| to_value(it).unwrap_or_default())
+                .collect(),
             files,
             error: error.or(missing),
         })

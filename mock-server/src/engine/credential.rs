@@ -2,7 +2,8 @@
 
 use http::{HeaderMap, HeaderName};
 
-const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// The header with the key, if it is not in `Authorization`.
+pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Credential<'h> {

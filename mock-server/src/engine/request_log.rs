@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::credential::X_API_KEY;
 use super::{FaultKind, Host, Time};
 
 const MAX_ENTRIES: usize = 10_000;
@@ -155,7 +156,7 @@ impl LoggedHeaders {
                 let joined = value.to_mut();
                 joined.extend([", ", &value_text(next)]);
             }
-            let is_secret = *name == AUTHORIZATION || *name == COOKIE || name == "x-api-key";
+            let is_secret = *name == AUTHORIZATION || *name == COOKIE || *name == X_API_KEY;
             let shown = if is_secret { REDACTED } else { truncated(&value) };
             push_line(&mut text, name.as_str(), shown);
         }

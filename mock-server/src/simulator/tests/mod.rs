@@ -220,6 +220,19 @@ fn the_read_multiple_sets_the_read_limit() {
 }
 
 #[test]
+fn metadata_is_returned_as_it_was_sent() {
+    // A fraction that a fast parser reads as the one beside it.
+    let metadata = r#"{"score":0.9073038322028689}"#;
+    let body = format!(r#"{{"model":"image-i","prompt":"x","metadata":{metadata}}}"#);
+    let mut mock = Mock::new();
+    let submit = mock.open().header("content-type", "application/json");
+    let receipt = submit.send("POST", IMAGE, body).data(202);
+    let job = mock.open().get(&format!("/v1/jobs/{}", receipt["job"]["id"].as_str().unwrap()));
+    let text = std::str::from_utf8(job.0.response.body()).unwrap();
+    assert!(text.contains(metadata), "{text}");
+}
+
+#[test]
 fn an_artifact_is_served_once_its_job_is_completed_and_under_one_name() {
     let mut mock = Mock::new();
     let id = mock.submit(VIDEO, video("x"));

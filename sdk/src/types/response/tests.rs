@@ -296,3 +296,12 @@ fn a_job_takes_no_more_allocations_than_plain_types() {
     let (own, plain) = (allocations::<Job>(json), allocations::<PlainJob>(json));
     assert!(own <= plain, "{own} instead of {plain}");
 }
+
+#[test]
+fn fractions_are_read_exactly() {
+    // A fraction that a fast parser reads as the one beside it.
+    let unknown = r#""score":0.9073038322028689"#;
+    let job: Job = serde_json::from_str(&format!(r#"{{"id":"job_1",{unknown}}}"#)).unwrap();
+    let written = serde_json::to_string(&job).unwrap();
+    assert!(written.contains(unknown), "{written}");
+}
